@@ -1,0 +1,284 @@
+"""Writes docs/reference/ from the code: commands, recipe keys, scoring protocols.
+
+python docs/generate.py            write the pages
+python docs/generate.py --check    write nothing; exit 1 when a page is out of date
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import sys
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from trainferry.cli.main import build_parser
+from trainferry.errors import TrainferryError
+from trainferry.train.recipe import RECIPES, list_recipes, read_recipe, recipe_differences
+from trainferry.train.recipe_sections import Recipe
+from trainferry.train.score import PROTOCOLS
+
+REFERENCE = Path(__file__).resolve().parent / "reference"
+HEAD = (
+    "<!-- Written by docs/generate.py. Change the code, then run `python docs/generate.py`. -->\n"
+)
+
+# Names say what a key is; this says what a reader of the name would still ask.
+MEANINGS = {
+    "network.name": "the network",
+    "network.channels": "of the seven convolutions",
+    "network.hidden": "units of each LSTM direction",
+    "network.layers": "bidirectional LSTM layers",
+    "network.dropout": "share dropped after the last LSTM layer, in training",
+    "network.norm_decay": "how much of a batch-norm statistic one step keeps",
+    "network.identical_kernels": "all LSTM kernels start the same, as in the zoo's fused cells",
+    "task.name": "the task",
+    "task.alphabet_from": "`data`: take the characters from the data's ord_map.json",
+    "task.alphabet": "character n is class n; the blank comes after the last",
+    "task.case": "`lower`: labels are lower-cased; `keep`: they stay as they are",
+    "task.max_length": "longer labels are not trained on",
+    "task.merge_repeated": "`false`: score equal neighbours as two characters, as the originals "
+    "do while training",
+    "picture.height": "pixels; crnn needs 32",
+    "picture.width": "pixels, a multiple of 4; a quarter of it is the number of columns",
+    "picture.order": "of the colours the network sees",
+    "picture.filter": "`antialias`: as Pillow shrinks; `bilinear`: as OpenCV does",
+    "picture.scale": "`unit`: -1 to 1; `half`: -0.5 to 0.5",
+    "data.workers": "processes that read samples; -1: one less than the cores; 0: none",
+    "data.minimum_kept": "share of the records that must be usable, or training refuses to start",
+    "augment.geometry": "rotation, shear, scale, shift, perspective, waves",
+    "augment.colour": "contrast, brightness, saturation, tint, negatives",
+    "augment.blur": "defocus, smear, lost resolution",
+    "augment.noise": "sensor noise",
+    "optimizer.name": "the rule of the update",
+    "optimizer.learning_rate": "the highest rate; the schedule starts from it",
+    "optimizer.momentum": "for `momentum`",
+    "optimizer.nesterov": "for `momentum`",
+    "optimizer.betas": "for `adam` and `adamw`",
+    "optimizer.epsilon": "for `adam` and `adamw`",
+    "optimizer.weight_decay": "of matrices and kernels; biases and norms are left alone",
+    "optimizer.clip_norm": "largest norm of all gradients together; 0: no limit",
+    "optimizer.accumulation": "parts a batch is cut into to save memory; must divide the batch",
+    "schedule.name": "how the rate falls",
+    "schedule.steps": "length of the run, in updates",
+    "schedule.warmup_steps": "the rate rises in a straight line from 0",
+    "schedule.end_learning_rate": "where `cosine` and `polynomial` end",
+    "schedule.power": "for `polynomial`",
+    "schedule.boundaries": "for `piecewise`: steps after which the factor changes",
+    "schedule.factors": "for `piecewise`: one more than the boundaries",
+    "loop.batch": "pictures per update",
+    "loop.seed": "decides weights, order of the data, augmentation and dropout",
+    "loop.log_every": "steps between two lines of figures",
+    "loop.evaluate_every": "steps between two evaluations on the `val` records",
+    "loop.save_every": "steps between two checkpoints",
+    "loop.keep": "newest checkpoints kept; the best one is kept besides",
+    "loop.patience": "evaluations without a better score after which training ends; 0: never",
+    "loop.average": "decay of the running average of the weights, e.g. 0.999; 0: none",
+    "precision.name": "of the forward and backward pass in training",
+    "precision.loss_scale": "for fp16",
+    "precision.initial_scale": "where the loss scale starts",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing, only compare")
+    check = parser.parse_args(arguments).check
+    stale = [name for name, text in pages().items() if not _is_current(name, text)]
+    for name in stale:
+        if not check:
+            REFERENCE.mkdir(exist_ok=True)
+            (REFERENCE / name).write_text(pages()[name], encoding="utf-8")
+        sys.stderr.write(f"{'out of date' if check else 'written'}: docs/reference/{name}\n")
+    return 1 if check and stale else 0
+
+
+def pages() -> dict[str, str]:
+    """Return the text of every page by its file name."""
+    return {
+        "cli.md": _page(cli_lines()),
+        "recipes.md": _page(recipe_lines()),
+        "protocols.md": _page(protocol_lines()),
+    }
+
+
+def cli_lines() -> Iterator[str]:
+    """Yield every command with its arguments; written from the parser, not from its layout."""
+    yield "# Commands"
+    yield ""
+    yield (
+        "The result goes to stdout, progress and messages go to stderr. "
+        "`--json` makes the result readable for programs."
+    )
+    yield ""
+    yield "| exit status | meaning |"
+    yield "|---|---|"
+    yield "| 0 | done |"
+    yield "| 1 | a problem you can fix: `error:` says what is wrong, `hint:` what to do |"
+    yield "| 2 | the command line was used in a way it does not offer |"
+    yield "| 130 | stopped with Ctrl-C |"
+    yield ""
+    yield "| kind of error | meaning |"
+    yield "|---|---|"
+    for kind in TrainferryError.__subclasses__():
+        yield from _error_rows(kind)
+    yield from _command_lines(build_parser(), help_text=None)
+
+
+def recipe_lines() -> Iterator[str]:
+    """Yield every key of a recipe, and what the bundled recipes set."""
+    plain = Recipe(name="plain")
+    yield "# Recipes"
+    yield ""
+    yield (
+        "A recipe is a TOML file. `base` names a recipe to start from; a key that is left out has "
+        "the default below. On the command line, `--set section.key=value` overrides one value; "
+        "the section may be left out where only one section has the key. The recipe in force is "
+        "saved as `recipe.toml` in the folder of the run. A misspelt key is an error with a "
+        "suggestion."
+    )
+    for section in (field for field in dataclasses.fields(Recipe) if field.name != "name"):
+        yield from _section_lines(section.name, getattr(plain, section.name))
+    yield ""
+    yield "## The bundled recipes"
+    for name in list_recipes():
+        yield from _bundled_lines(name, plain)
+
+
+def protocol_lines() -> Iterator[str]:
+    yield "# Scoring protocols"
+    yield ""
+    yield "For `trainferry evaluate --protocol NAME`. The rule is printed with every score."
+    yield ""
+    yield "| name | rule |"
+    yield "|---|---|"
+    for protocol in PROTOCOLS.values():
+        yield f"| `{protocol.name}` | {protocol.rule} |"
+
+
+def _error_rows(kind: type[TrainferryError]) -> Iterator[str]:
+    yield f"| `{kind.__name__}` | {_first_paragraph(kind)} |"
+    for narrower in kind.__subclasses__():
+        yield from _error_rows(narrower)
+
+
+def _command_lines(parser: argparse.ArgumentParser, help_text: str | None) -> Iterator[str]:
+    nested = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    if help_text is not None:
+        yield ""
+        yield f"## {parser.prog}"
+        yield ""
+        yield parser.description or f"{help_text[:1].upper()}{help_text[1:]}."
+        if not nested:
+            yield from _argument_lines(parser)
+    for action in nested:
+        texts = {choice.dest: choice.help for choice in action._choices_actions}
+        for name, command in action.choices.items():
+            yield from _command_lines(command, texts.get(name) or "")
+
+
+def _argument_lines(parser: argparse.ArgumentParser) -> Iterator[str]:
+    actions = [a for a in parser._actions if not isinstance(a, argparse._HelpAction)]
+    yield ""
+    yield f"    {parser.prog} {' '.join(_usage(action) for action in actions)}".rstrip()
+    if not actions:
+        return
+    yield ""
+    yield "| argument | meaning | default |"
+    yield "|---|---|---|"
+    for action in actions:
+        meaning = " ".join((action.help or "").split()).replace("|", "\\|")
+        yield f"| `{_spelling(action)}` | {meaning} | {_default(action)} |"
+
+
+def _usage(action: argparse.Action) -> str:
+    spelling = _spelling(action)
+    several = action.nargs == "+" or isinstance(action, argparse._AppendAction)
+    text = spelling if action.required else f"[{spelling}]"
+    return f"{text} …" if several else text
+
+
+def _spelling(action: argparse.Action) -> str:
+    name = action.metavar if isinstance(action.metavar, str) else None
+    if not action.option_strings:
+        return name or action.dest
+    option = action.option_strings[-1]
+    if action.nargs == 0:
+        return option
+    if action.choices is not None:
+        return f"{option} {'/'.join(map(str, action.choices))}"
+    return f"{option} {name or option.removeprefix('--').replace('-', '_').upper()}"
+
+
+def _default(action: argparse.Action) -> str:
+    if action.required:
+        return "required"
+    # Defaults of the machine, such as the number of cores, are told in the help.
+    nothing = action.default is None or action.default is False or action.default in ([], "")
+    if nothing or action.default == argparse.SUPPRESS or "default:" in str(action.help):
+        return ""
+    return f"`{action.default}`"
+
+
+def _section_lines(name: str, section: Any) -> Iterator[str]:  # noqa: ANN401  # any dataclass
+    yield ""
+    yield f"## [{name}]"
+    yield ""
+    yield from inspect.cleandoc(type(section).__doc__ or "").split("\n")
+    yield ""
+    yield "| key | type | default | meaning |"
+    yield "|---|---|---|---|"
+    kinds = typing.get_type_hints(type(section))
+    for field in dataclasses.fields(section):
+        meaning = MEANINGS[f"{name}.{field.name}"]
+        value = _value(getattr(section, field.name))
+        yield f"| `{field.name}` | {_kind(kinds[field.name])} | `{value}` | {meaning} |"
+
+
+def _bundled_lines(name: str, plain: Recipe) -> Iterator[str]:
+    comment = (RECIPES / f"{name}.toml").read_text(encoding="utf-8").partition("\n")[0]
+    yield ""
+    yield f"### {name}"
+    yield ""
+    yield comment.removeprefix("# ")
+    yield ""
+    yield "| key | value | default |"
+    yield "|---|---|---|"
+    for key, (default, value) in recipe_differences(plain, read_recipe(name)).items():
+        yield f"| `{key}` | `{_value(value)}` | `{_value(default)}` |"
+
+
+def _kind(kind: Any) -> str:  # noqa: ANN401  # an annotation
+    if typing.get_origin(kind) is Literal:
+        return " or ".join(f"`{choice}`" for choice in typing.get_args(kind))
+    if typing.get_origin(kind) is tuple:
+        return f"list of {_kind(typing.get_args(kind)[0])}s"
+    return {int: "whole number", float: "number", str: "text", bool: "true or false"}[kind]
+
+
+def _value(value: Any) -> str:  # noqa: ANN401  # a value of a recipe
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _first_paragraph(kind: type) -> str:
+    return " ".join(inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].split())
+
+
+def _page(lines: Iterator[str]) -> str:
+    return HEAD + "\n" + "\n".join(lines) + "\n"
+
+
+def _is_current(name: str, text: str) -> bool:
+    path = REFERENCE / name
+    return path.is_file() and path.read_text(encoding="utf-8") == text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

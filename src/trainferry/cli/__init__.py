@@ -1,0 +1,3 @@
+"""The command line: parse, call, print; one file per command."""
+
+from __future__ import annotations

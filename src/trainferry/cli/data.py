@@ -1,0 +1,237 @@
+"""trainferry data: make record files, look into them, and unpack them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trainferry.cli.parser import positive
+from trainferry.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from trainferry.cli.subparsers import Subparsers
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("data", help="make, check and unpack record files")
+    commands = parser.add_subparsers(required=True, metavar="WHAT")
+    _add_words(commands)
+    _add_synth90k(commands)
+    _add_folder(commands)
+    _add_unpack(commands)
+    _add_check(commands)
+    _add_alphabet(commands)
+
+
+def run_words(arguments: argparse.Namespace) -> int:
+    from trainferry.train.data.words.make import WordsOptions, render_words, write_check_sheet
+
+    options = WordsOptions(
+        count=arguments.count,
+        seed=arguments.seed,
+        fonts=arguments.fonts,
+        words=arguments.words,
+        processes=arguments.processes,
+        split=arguments.split,
+        style=arguments.style,
+    )
+    with progress_bar("words") as progress:
+        report = render_words(options, arguments.to, progress)
+    if arguments.check_sheet:
+        write_check_sheet(replace(options, count=min(options.count, 100)), arguments.check_sheet)
+        print(f"check sheet: {arguments.check_sheet}", file=sys.stderr)
+    facts = {
+        "count": report.count,
+        "files": [str(path) for path in report.files],
+        "fonts": report.fonts,
+        "refused_fonts": {str(font.path): font.reason for font in report.refused_fonts},
+        "left_out_words": report.left_out_words,
+        "seconds": round(report.seconds, 3),
+    }
+    _print(arguments, facts, report.summary())
+    return 0
+
+
+def run_synth90k(arguments: argparse.Namespace) -> int:
+    from trainferry.train.data.synth90k import SPLITS, Synth90kOptions, pack_synth90k
+
+    options = Synth90kOptions(
+        splits=tuple(arguments.split) if arguments.split else SPLITS,
+        layout=arguments.layout,
+        shards=arguments.shards,
+        processes=arguments.processes,
+    )
+    with progress_bar("shards") as progress:
+        report = pack_synth90k(arguments.tree, arguments.to, options, progress)
+    _print(arguments, report.to_json(), report.summary())
+    return 0
+
+
+def run_folder(arguments: argparse.Namespace) -> int:
+    from trainferry.train.data.folder import FolderOptions, pack_folder
+
+    options = FolderOptions(arguments.split, arguments.layout, arguments.processes)
+    with progress_bar("pictures") as progress:
+        report = pack_folder(arguments.source, arguments.to, options, progress)
+    _print(arguments, report.to_json(), report.summary())
+    return 0
+
+
+def run_unpack(arguments: argparse.Namespace) -> int:
+    from trainferry.train.data.tfrecord import find_records
+    from trainferry.train.data.unpack import unpack_records
+
+    source: Path = arguments.source
+    paths = [source] if source.is_file() else find_records(source, arguments.split)
+    with progress_bar("records") as progress:
+        report = unpack_records(paths, arguments.to, ord_map=arguments.ord_map, progress=progress)
+    _print(arguments, report.to_json(), report.summary())
+    return 0
+
+
+def run_check(arguments: argparse.Namespace) -> int:
+    from trainferry.train.build import open_words, with_alphabet
+    from trainferry.train.data.check import check_words
+    from trainferry.train.data.tfrecord import find_records
+    from trainferry.train.networks.crnn import columns_of
+    from trainferry.train.recipe import read_recipe
+
+    source: Path = arguments.source
+    folder = source.parent if source.is_file() else source
+    recipe = with_alphabet(read_recipe(arguments.recipe, arguments.set), folder)
+    paths = [source] if source.is_file() else find_records(source, arguments.split)
+    records = open_words(recipe, paths)
+    with progress_bar("records") as progress:
+        check = check_words(
+            records,
+            columns=columns_of(recipe.picture.width),
+            max_length=recipe.task.max_length,
+            pictures=not arguments.labels_only,
+            processes=arguments.processes,
+            progress=progress,
+        )
+    _print(arguments, check.to_json(), check.summary())
+    return 0 if len(check.kept) else 1
+
+
+def run_alphabet(arguments: argparse.Namespace) -> int:
+    from trainferry.train.data.alphabet import Alphabet, write_alphabet
+    from trainferry.train.data.check import find_characters
+
+    characters = find_characters(arguments.source, arguments.split, arguments.case)
+    folder = arguments.source / "char_dict"
+    write_alphabet(Alphabet(characters), folder)
+    facts = {"folder": str(folder), "characters": characters, "classes": len(characters) + 1}
+    shown = characters if len(characters) <= 100 else characters[:100] + " …"
+    _print(arguments, facts, f"{len(characters)} characters and the blank, in {folder}\n{shown}")
+    return 0
+
+
+def _add_words(commands: Subparsers) -> None:
+    parser = commands.add_parser("words", help="render labelled words from fonts and word lists")
+    parser.add_argument("--count", type=positive, required=True, help="how many pictures")
+    _add_to(parser)
+    parser.add_argument("--seed", type=int, default=0, help="other seeds give other pictures")
+    parser.add_argument("--fonts", type=Path, help="folder of fonts, instead of the bundled ones")
+    parser.add_argument("--words", type=Path, help="word list, instead of the bundled one")
+    parser.add_argument("--split", default="train", help="train, val or test")
+    parser.add_argument(
+        "--style", choices=("street", "plain"), default="street", help="as photographed, or tidy"
+    )
+    parser.add_argument(
+        "--check-sheet", type=Path, metavar="PNG", help="also write a page of pictures to look at"
+    )
+    _add_processes(parser)
+    parser.set_defaults(run=run_words)
+
+
+def _add_synth90k(commands: Subparsers) -> None:
+    parser = commands.add_parser("synth90k", help="pack the Synth90k tree (90kDICT32px)")
+    parser.add_argument("tree", type=Path, help="folder with lexicon.txt and annotation_*.txt")
+    _add_to(parser)
+    parser.add_argument(
+        "--split", action="append", choices=("train", "val", "test"), help="default: all three"
+    )
+    parser.add_argument("--shards", type=positive, default=32, help="record files per split")
+    _add_layout(parser)
+    _add_processes(parser)
+    parser.set_defaults(run=run_synth90k)
+
+
+def _add_folder(commands: Subparsers) -> None:
+    parser = commands.add_parser("folder", help="pack a folder of pictures with its gt.tsv")
+    parser.add_argument("source", type=Path, help="folder with pictures and gt.tsv")
+    _add_to(parser)
+    parser.add_argument("--split", default="train", help="train, val or test")
+    _add_layout(parser)
+    _add_processes(parser)
+    parser.set_defaults(run=run_folder)
+
+
+def _add_unpack(commands: Subparsers) -> None:
+    parser = commands.add_parser("unpack", help="write the pictures and labels of record files")
+    parser.add_argument("source", type=Path, help="a record file, or a folder of them")
+    _add_to(parser)
+    parser.add_argument("--split", default="", help="only this split (default: every record file)")
+    parser.add_argument("--ord-map", type=Path, help="ord_map.json of raw records, if not beside")
+    parser.set_defaults(run=run_unpack)
+
+
+def _add_check(commands: Subparsers) -> None:
+    parser = commands.add_parser("check", help="what would be kept and dropped, and why")
+    parser.add_argument("source", type=Path, help="a folder of record files, or one file")
+    parser.add_argument("--recipe", default="crnn", help="whose alphabet and sizes to check by")
+    parser.add_argument("--split", default="train", help="train, val or test")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe value"
+    )
+    parser.add_argument("--labels-only", action="store_true", help="do not decode the pictures")
+    _add_processes(parser)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(run=run_check)
+
+
+def _add_alphabet(commands: Subparsers) -> None:
+    parser = commands.add_parser(
+        "alphabet", help="write the characters of the labels as ord_map.json and char_dict.json"
+    )
+    parser.add_argument("source", type=Path, help="a folder of record files")
+    parser.add_argument("--split", default="train", help="train, val or test")
+    parser.add_argument(
+        "--case", choices=("lower", "keep"), default="keep", help="fold labels to lower case or not"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(run=run_alphabet)
+
+
+def _add_to(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where to write")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_layout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--layout",
+        choices=("encoded", "raw"),
+        default="encoded",
+        help="encoded keeps the files' bytes; raw is the originals' 32 x 100 RGB",
+    )
+
+
+def _add_processes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--processes", type=positive, default=_cores(), help="default: one for each core"
+    )
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _print(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> None:
+    print(json.dumps(facts, indent=2, ensure_ascii=False) if arguments.json else summary)

@@ -1,0 +1,81 @@
+"""The `trainferry` command: finds the command asked for, and turns errors into words."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from trainferry import __version__
+from trainferry.cli.parser import Parser
+from trainferry.devices.autoload import guard_autoload
+from trainferry.errors import TrainferryError, UsageError
+
+# In the order of a user's way through the product.
+COMMANDS = (
+    "quickstart",
+    "data",
+    "train",
+    "evaluate",
+    "predict",
+    "export",
+    "import_checkpoint",
+    "benchmark",
+    "doctor",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return 0 when done, 1 for a problem the user can fix, 2 for wrong usage."""
+    parser = build_parser()
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given:
+        parser.print_help(sys.stderr)
+        return 2
+    parsed = parser.parse_args(given)
+    if note := guard_autoload():
+        print(note, file=sys.stderr)
+    try:
+        code = int(parsed.run(parsed))
+        sys.stdout.flush()
+    except TrainferryError as error:
+        _complain(str(error), error.hint)
+        code = 2 if isinstance(error, UsageError) else 1
+    except KeyboardInterrupt as stop:
+        print(" ".join(["stopped", *map(str, stop.args)]), file=sys.stderr)
+        code = 130
+    except BrokenPipeError:
+        _drop_output()  # the reader of a pipe, `head` for example, has seen enough
+        code = 0
+    except OSError as error:
+        _drop_output()
+        _complain(str(error), "check the path, that you may use it, and the space on the disk")
+        code = 1
+    return code
+
+
+def build_parser() -> Parser:
+    """Return the parser of all commands; no command's own packages are imported."""
+    parser = Parser(prog="trainferry", description="Carries training across hardware.")
+    parser.add_argument("--version", action="version", version=f"trainferry {__version__}")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        importlib.import_module(f"trainferry.cli.{command}").add_parser(subparsers)
+    return parser
+
+
+def _complain(problem: str, hint: str) -> None:
+    print(f"error: {problem}\n\nhint: {hint}", file=sys.stderr)
+
+
+def _drop_output() -> None:
+    """Send the rest of stdout nowhere, or Python complains about it when it ends."""
+    with contextlib.suppress(OSError, ValueError):
+        place = sys.stdout.fileno()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), place)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

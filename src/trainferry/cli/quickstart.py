@@ -1,0 +1,146 @@
+"""trainferry quickstart: the tour, from fonts to a network that reads, on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+    from trainferry.cli.subparsers import Subparsers
+
+TRAIN_WORDS = 12_000
+HELD_OUT_WORDS = 500
+SHOWN_WORDS = 30
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "quickstart",
+        help="render words, train a small network, see what it reads",
+        description="Renders words, trains a small CRNN on them, scores it on words it has not "
+        "seen, exports it, and draws what it reads. A few minutes on two CPU cores.",
+    )
+    parser.add_argument("--to", type=Path, default=Path("quickstart"), help="folder to work in")
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe value"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from trainferry.devices.device import choose_device, describe_device
+
+    started = time.monotonic()
+    device = choose_device(arguments.device)
+    _say(describe_device(device))
+    folder: Path = arguments.to
+    _chapter(1, "render words", f"trainferry data words --style plain --to {folder / 'data'}")
+    _render(folder / "data")
+    _chapter(2, "train", f"trainferry train crnn_small --data {folder / 'data'} --run …")
+    _train(arguments, device)
+    _chapter(3, "score words it has not seen", f"trainferry evaluate {folder / 'run'} …")
+    scores = _score(folder, device)
+    _chapter(4, "export", f"trainferry export {folder / 'run'} --to {folder / 'words.onnx'}")
+    _export(folder, device)
+    _chapter(5, "look", f"trainferry predict {folder / 'run'} PICTURE… --grid …")
+    _draw(folder, device)
+    return _tell(arguments, folder, scores, time.monotonic() - started)
+
+
+def _render(data: Path) -> None:
+    from trainferry.cli.progress import progress_bar
+    from trainferry.train.data.tfrecord import has_records
+    from trainferry.train.data.words.make import WordsOptions, render_words
+
+    for split, count, seed in (("train", TRAIN_WORDS, 0), ("val", HELD_OUT_WORDS, 1)):
+        if has_records(data, split):
+            _say(f"{split}: already there")
+            continue
+        options = WordsOptions(count=count, seed=seed, split=split, style="plain")
+        with progress_bar(f"{split} words") as progress:
+            _say(render_words(options, data, progress).summary())
+
+
+def _train(arguments: argparse.Namespace, device: torch.device) -> None:
+    from trainferry.cli.train import train_run
+    from trainferry.devices.device import describe_device
+    from trainferry.train.build import build_run
+    from trainferry.train.loop import resume
+    from trainferry.train.recipe import read_recipe
+
+    recipe = read_recipe("crnn_small", arguments.set)
+    built = build_run(recipe, arguments.to / "data", arguments.to / "run", device, _say)
+    resume(built)
+    train_run(built, describe_device(device))
+
+
+def _score(folder: Path, device: torch.device) -> dict[str, float]:
+    from trainferry.train.checkpoint import find_checkpoint
+    from trainferry.train.score_run import score_checkpoint
+
+    path = find_checkpoint(folder / "run", "best")
+    scores = score_checkpoint(path, folder / "data", "val", "alnum36", device)
+    _say(
+        f"{scores['sequence_accuracy']:.1%} of {scores['samples']:.0f} held-out words read without "
+        f"a mistake, {scores['character_accuracy']:.1%} of their characters"
+    )
+    return scores
+
+
+def _export(folder: Path, device: torch.device) -> None:
+    from trainferry.train.build import open_run
+    from trainferry.train.export import export_run
+
+    report = export_run(
+        open_run(folder / "run", device=device), folder / "words.onnx", data=folder / "data"
+    )
+    _say(report.summary())
+
+
+def _draw(folder: Path, device: torch.device) -> None:
+    from trainferry.train.build import evaluation_source, open_run
+    from trainferry.train.picture_grid import draw_readings
+    from trainferry.train.score import choose_protocol
+
+    opened = open_run(folder / "run", device=device)
+    source = evaluation_source(opened.recipe, folder / "data", "val", choose_protocol("exact"))
+    draw_readings(opened, source, SHOWN_WORDS, folder / "what_it_reads.png")
+
+
+def _tell(
+    arguments: argparse.Namespace, folder: Path, scores: dict[str, float], seconds: float
+) -> int:
+    result = {
+        "sequence_accuracy": scores["sequence_accuracy"],
+        "character_accuracy": scores["character_accuracy"],
+        "samples": scores["samples"],
+        "seconds": round(seconds, 1),
+        "run": str(folder / "run"),
+        "picture": str(folder / "what_it_reads.png"),
+        "onnx": str(folder / "words.onnx"),
+    }
+    if arguments.json:
+        print(json.dumps(result, indent=1))
+        return 0
+    print(f"{scores['sequence_accuracy']:.1%} of the held-out words read, in {seconds:.0f} s")
+    print(f"what it reads: {result['picture']}")
+    print(f"the network:   {result['run']}, and for serving {result['onnx']}")
+    print("next: README.md, or `trainferry data folder` with word pictures of your own")
+    return 0
+
+
+def _chapter(number: int, title: str, command: str) -> None:
+    bold, plain = ("\033[1m", "\033[0m") if sys.stderr.isatty() else ("", "")
+    _say(f"\n{bold}{number}. {title}{plain}   $ {command}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

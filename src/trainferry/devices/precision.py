@@ -1,0 +1,54 @@
+"""The number format of a run: which products are rounded to half precision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Literal, get_args
+
+import torch
+
+from trainferry.errors import DeviceError
+
+Precision = Literal["fp32", "bf16", "fp16"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+
+_HALF = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def autocast(device: torch.device, precision: Precision) -> AbstractContextManager[object]:
+    """Run matrix products and convolutions inside in `precision`; weights stay fp32.
+
+    "fp32" switches an outer autocast off, so that a part of a network can insist on it.
+    """
+    if precision == "fp32":
+        return torch.autocast(device.type, enabled=False)
+    return torch.autocast(device.type, dtype=_HALF[precision])
+
+
+@contextmanager
+def full_precision(device: torch.device) -> Iterator[None]:
+    """Compute in fp32 and nothing less inside: no autocast, and no TF32 on GPUs that have it."""
+    matmul, convolution = torch.get_float32_matmul_precision(), torch.backends.cudnn.allow_tf32
+    torch.set_float32_matmul_precision("highest")
+    torch.backends.cudnn.allow_tf32 = False
+    try:
+        with autocast(device, "fp32"):
+            yield
+    finally:
+        torch.set_float32_matmul_precision(matmul)
+        torch.backends.cudnn.allow_tf32 = convolution
+
+
+def check_precision(device: torch.device, precision: Precision) -> None:
+    """Raise DeviceError when `device` cannot train in `precision`."""
+    if precision == "bf16" and device.type == "cuda" and not torch.cuda.is_bf16_supported():
+        raise DeviceError(
+            f"{torch.cuda.get_device_name(device)} cannot compute in bf16",
+            hint="use precision fp16 with loss scaling, or fp32",
+        )
+
+
+def needs_loss_scale(precision: Precision) -> bool:
+    """Only fp16 has too few exponent bits for the gradients of a loss near one."""
+    return precision == "fp16"

@@ -1,0 +1,40 @@
+"""A running average of the weights, which often scores better than the weights themselves."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class WeightAverage:
+    """Averages weights and statistics; young averages forget faster, as TensorFlow's do."""
+
+    def __init__(self, network: nn.Module, decay: float) -> None:
+        self.decay = decay
+        self._live = _floating_state(network)
+        self.values = {name: tensor.detach().clone() for name, tensor in self._live.items()}
+
+    @torch.no_grad()
+    def update(self, step: int) -> None:
+        """Take in the weights after update number `step`."""
+        decay = min(self.decay, (1 + step) / (10 + step))
+        torch._foreach_lerp_(list(self.values.values()), list(self._live.values()), 1 - decay)
+
+    @torch.no_grad()
+    def restore(self, values: dict[str, Tensor]) -> None:
+        for name, average in self.values.items():
+            average.copy_(values[name])
+
+    @torch.no_grad()
+    def swap(self) -> None:
+        """Exchange the network's weights and their average; a second call undoes the first."""
+        for name, average in self.values.items():
+            live = self._live[name]
+            kept = live.clone()
+            live.copy_(average)
+            average.copy_(kept)
+
+
+def _floating_state(network: nn.Module) -> dict[str, Tensor]:
+    named = [*network.named_parameters(), *network.named_buffers()]
+    return {name: tensor.detach() for name, tensor in named if tensor.is_floating_point()}

@@ -1,0 +1,3 @@
+"""From record files and pictures to batches."""
+
+from __future__ import annotations

@@ -1,0 +1,318 @@
+"""The tf.train.Example message, read and written without TensorFlow or protobuf.
+
+Example  { Features features = 1; }
+Features { map<string, Feature> feature = 1; }
+Feature  { oneof { BytesList = 1; FloatList = 2; Int64List = 3; } }  each: repeated value = 1
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from trainferry.errors import DataError, RecordError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+FeatureValues: TypeAlias = list[bytes] | list[int] | list[float]
+Scalar: TypeAlias = bytes | str | int | float
+
+_BYTES_LIKE = (bytes, bytearray, memoryview)
+_BYTES, _FLOATS, _INTEGERS = 1, 2, 3
+_FIELD_1, _FIELD_2 = 0x0A, 0x12
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+
+
+def parse_example(data: Buffer) -> dict[str, FeatureValues]:
+    """Return every feature by name. Raises RecordError when `data` is no Example."""
+    return {
+        str(name, "utf-8", "replace"): _decode_values(feature)
+        for name, feature in split_example(data).items()
+    }
+
+
+def split_example(data: Buffer) -> dict[bytes, memoryview]:
+    """Find the features without copying or decoding them; the functions below read one."""
+    view = memoryview(data)
+    try:
+        features = _split_usual(view)
+    except IndexError:
+        features = None
+    return _split_any(view) if features is None else features
+
+
+def first_bytes(feature: memoryview) -> memoryview | None:
+    """Return the first value of a feature that holds bytes, not copied."""
+    try:
+        value = _only_value(feature)
+    except IndexError:
+        value = None
+    return _first_value(feature) if value is None else value
+
+
+def integers(feature: memoryview) -> list[int] | None:
+    """Return the values of a feature that holds whole numbers."""
+    kind, parts = _read_feature(feature)
+    return _decode_integers(parts) if kind == _INTEGERS else None
+
+
+def build_example(features: Mapping[str, Scalar | Sequence[Scalar]]) -> bytes:
+    """Serialise features, sorted by name: equal features give equal bytes."""
+    entries = bytearray()
+    for name in sorted(features):
+        feature = _encode_values(name, features[name])
+        entry = _encode_field(1, name.encode()) + _encode_field(2, feature)
+        entries += _encode_field(1, entry)
+    return _encode_field(1, bytes(entries))
+
+
+def _split_usual(view: memoryview) -> dict[bytes, memoryview] | None:
+    """Split an Example as everybody writes it: per entry a name, a feature, and nothing else.
+
+    Returns None, or raises IndexError, for any other: `_split_any` must judge it. Calls cost
+    more than what they would do here, so sizes are decoded in place.
+    """
+    features: dict[bytes, memoryview] = {}
+    end = len(view)
+    if view[0] != _FIELD_1:
+        return None
+    size, position = _short_varint(bytes(view[1:5]), 0)
+    position += 1
+    if position + size != end:
+        return None
+    while position < end:
+        head = bytes(view[position : position + 80])
+        size, start = head[1], 2
+        if size > 127:
+            size, start = _short_varint(head, 1)
+        name_end = start + 2 + head[start + 1]
+        size_at = name_end + 1
+        feature_size, feature_start = head[size_at], size_at + 1
+        if feature_size > 127:
+            feature_size, feature_start = _short_varint(head, size_at)
+        stop = start + size
+        if (
+            feature_start + feature_size != stop
+            or head[0] != _FIELD_1
+            or head[start] != _FIELD_1
+            or head[start + 1] > 63
+            or head[name_end] != _FIELD_2
+            or position + stop > end
+        ):
+            return None
+        features[head[start + 2 : name_end]] = view[position + feature_start : position + stop]
+        position += stop
+    return features
+
+
+def _only_value(feature: memoryview) -> memoryview | None:
+    """Return the value of a feature with one value of bytes; None or IndexError for any other."""
+    end = len(feature)
+    head = bytes(feature[:10])
+    size, start = _short_varint(head, 1)
+    value_size, value_start = _short_varint(head, start + 1)
+    if (
+        head[0] == _FIELD_1
+        and head[start] == _FIELD_1
+        and start + size == end
+        and value_start + value_size == end
+    ):
+        return feature[value_start:]
+    return None
+
+
+def _short_varint(head: bytes, position: int) -> tuple[int, int]:
+    """Read a number below 2**21; a larger one comes out so far below zero that it fits nothing."""
+    first = head[position]
+    if first < 128:
+        return first, position + 1
+    second = head[position + 1]
+    if second < 128:
+        return first & 127 | second << 7, position + 2
+    third = head[position + 2]
+    if third < 128:
+        return first & 127 | (second & 127) << 7 | third << 14, position + 3
+    return -(1 << 60), position
+
+
+def _split_any(view: memoryview) -> dict[bytes, memoryview]:
+    features: dict[bytes, memoryview] = {}
+    for container in _messages(view, 1):
+        for entry in _messages(container, 1):
+            name, feature = _read_entry(entry)
+            features[name] = feature
+    return features
+
+
+def _first_value(feature: memoryview) -> memoryview | None:
+    kind, parts = _read_feature(feature)
+    if kind == _BYTES:
+        for part in parts:
+            for value in _messages(part, 1):
+                return value
+    return None
+
+
+def _read_entry(entry: memoryview) -> tuple[bytes, memoryview]:
+    name, feature = b"", entry[:0]
+    position, end = 0, len(entry)
+    while position < end:
+        number, wire, value, position = _field(entry, position)
+        if wire == _LENGTH:
+            if number == 1:
+                name = bytes(value)
+            elif number == 2:
+                feature = value
+    return name, feature
+
+
+def _read_feature(feature: memoryview) -> tuple[int, list[memoryview]]:
+    kind, parts = 0, list[memoryview]()
+    position, end = 0, len(feature)
+    while position < end:
+        number, wire, value, position = _field(feature, position)
+        if wire == _LENGTH and number in (_BYTES, _FLOATS, _INTEGERS):
+            if number != kind:
+                kind, parts = number, []
+            parts.append(value)
+    return kind, parts
+
+
+def _decode_values(feature: memoryview) -> FeatureValues:
+    kind, parts = _read_feature(feature)
+    if kind == _BYTES:
+        return [bytes(value) for part in parts for value in _messages(part, 1)]
+    if kind == _FLOATS:
+        return _decode_floats(parts)
+    return _decode_integers(parts)
+
+
+def _decode_floats(parts: list[memoryview]) -> list[float]:
+    values: list[float] = []
+    for part in parts:
+        for number, wire, value in _fields(part):
+            if number != 1 or wire not in (_LENGTH, _FIXED32):
+                continue
+            if len(value) % 4:
+                raise _broken("a float list whose size is no multiple of four")
+            values.extend(struct.unpack(f"<{len(value) // 4}f", value))
+    return values
+
+
+def _decode_integers(parts: list[memoryview]) -> list[int]:
+    values: list[int] = []
+    for part in parts:
+        for number, wire, value in _fields(part):
+            if number != 1 or wire not in (_LENGTH, _VARINT):
+                continue
+            numbers = value.tolist()
+            if numbers and max(numbers) > 127:
+                numbers = list(_varints(value))
+            values.extend(numbers)
+    return values
+
+
+def _varints(view: memoryview) -> Iterator[int]:
+    position = 0
+    while position < len(view):
+        value, position = _varint(view, position)
+        yield value - (1 << 64) if value >> 63 else value
+
+
+def _messages(view: memoryview, wanted: int) -> Iterator[memoryview]:
+    for number, wire, value in _fields(view):
+        if number == wanted and wire == _LENGTH:
+            yield value
+
+
+def _fields(view: memoryview) -> Iterator[tuple[int, int, memoryview]]:
+    position, end = 0, len(view)
+    while position < end:
+        number, wire, value, position = _field(view, position)
+        yield number, wire, value
+
+
+def _field(view: memoryview, position: int) -> tuple[int, int, memoryview, int]:
+    """Return field number, wire type, value, and where the next field starts.
+
+    The value of a varint is its own bytes.
+    """
+    tag, position = _varint(view, position)
+    wire = tag & 7
+    if wire == _LENGTH:
+        size, position = _varint(view, position)
+    elif wire == _VARINT:
+        size = _varint(view, position)[1] - position
+    elif wire in (_FIXED64, _FIXED32):
+        size = 8 if wire == _FIXED64 else 4
+    else:
+        raise _broken(f"wire type {wire}")
+    stop = position + size
+    if stop > len(view):
+        raise _broken(f"a field of {size} bytes where {len(view) - position} are left")
+    return tag >> 3, wire, view[position:stop], stop
+
+
+def _varint(view: memoryview | bytes, position: int) -> tuple[int, int]:
+    try:
+        value = view[position]
+        position += 1
+        if value < 128:
+            return value, position
+        value &= 127
+        for shift in range(7, 70, 7):
+            byte = view[position]
+            position += 1
+            value |= (byte & 127) << shift
+            if byte < 128:
+                return value & 0xFFFFFFFFFFFFFFFF, position
+    except IndexError:
+        pass
+    raise _broken("a number without an end")
+
+
+def _encode_values(name: str, values: Scalar | Sequence[Scalar]) -> bytes:
+    one = isinstance(values, (*_BYTES_LIKE, str, Real))
+    items: list[Any] = [values] if one else list(cast("Sequence[Scalar]", values))
+    if not items:
+        return b""
+    if all(isinstance(item, (*_BYTES_LIKE, str)) for item in items):
+        encoded = (item.encode() if isinstance(item, str) else item for item in items)
+        return _encode_field(_BYTES, b"".join(_encode_field(1, item) for item in encoded))
+    if all(isinstance(item, Integral) for item in items):
+        packed = b"".join(_encode_varint(int(item)) for item in items)
+        return _encode_field(_INTEGERS, _encode_field(1, packed))
+    if all(isinstance(item, Real) for item in items):
+        return _encode_field(_FLOATS, _encode_field(1, struct.pack(f"<{len(items)}f", *items)))
+    kinds = ", ".join(sorted({type(item).__name__ for item in items}))
+    raise DataError(
+        f"the feature `{name}` holds {kinds}",
+        hint="a feature is bytes or text, or whole numbers, or floats: one kind for all values",
+    )
+
+
+def _encode_field(number: int, payload: Buffer) -> bytes:
+    payload = bytes(payload)
+    return _encode_varint(number << 3 | _LENGTH) + _encode_varint(len(payload)) + payload
+
+
+def _encode_varint(value: int) -> bytes:
+    if not -(1 << 63) <= value < 1 << 63:
+        raise DataError(f"{value} does not fit 64 bits", hint="use smaller numbers in a feature")
+    value &= 0xFFFFFFFFFFFFFFFF
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _broken(what: str) -> RecordError:
+    return RecordError(
+        f"the record is no tf.train.Example: it has {what}",
+        hint="make the record file again, or run `trainferry data check` to list such records",
+    )

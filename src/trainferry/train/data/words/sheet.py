@@ -1,0 +1,29 @@
+"""A contact sheet: many pictures with their labels on one page, to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageDraw
+
+_CELL = (140, 46)
+_CAPTION = 12
+
+
+def contact_sheet(
+    pictures: Sequence[npt.NDArray[np.uint8]], texts: Sequence[str], path: Path, columns: int = 10
+) -> None:
+    """Write the pictures, all stretched to one size as a network sees them, as one PNG."""
+    width, height = _CELL
+    rows = -(-len(pictures) // columns)
+    page = Image.new("RGB", (columns * width, max(1, rows) * (height + _CAPTION)))
+    pen = ImageDraw.Draw(page)
+    for place, (picture, text) in enumerate(zip(pictures, texts, strict=True)):
+        left, top = place % columns * width, place // columns * (height + _CAPTION)
+        page.paste(Image.fromarray(picture).resize(_CELL, Image.Resampling.BILINEAR), (left, top))
+        pen.text((left + 2, top + height), text, (255, 255, 0))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page.save(path, format="PNG")

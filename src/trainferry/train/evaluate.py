@@ -1,0 +1,34 @@
+"""Scores of a network over every sample of a set, each counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+
+from trainferry.devices.precision import full_precision
+from trainferry.train.data.batches import Batch
+from trainferry.train.data.inputs import network_input
+from trainferry.train.recipe_sections import PictureRecipe
+from trainferry.train.tasks.task import Score, Task
+
+
+@torch.no_grad()
+def evaluate(
+    network: nn.Module,
+    task: Task,
+    batches: Iterable[Batch],
+    picture: PictureRecipe,
+    device: torch.device,
+) -> Score:
+    """Score the network in fp32, whatever it was trained in; it is left in the mode it had."""
+    was_training = network.training
+    network.eval()
+    score = task.new_score()
+    with full_precision(device):
+        for batch in batches:
+            there = batch.to(device)
+            score.add(network(network_input(there.images, picture)), there)
+    network.train(was_training)
+    return score

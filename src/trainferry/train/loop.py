@@ -1,0 +1,249 @@
+"""The training loop: one for all networks and devices. Time is counted in updates."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainferry.devices.device import seed_device
+from trainferry.devices.precision import autocast
+from trainferry.errors import TrainingError
+from trainferry.train.checkpoint import (
+    find_checkpoint,
+    forget_old_checkpoints,
+    list_checkpoints,
+    load_checkpoint,
+    save_checkpoint,
+)
+from trainferry.train.data.batches import Batch
+from trainferry.train.data.inputs import network_input
+from trainferry.train.evaluate import evaluate
+from trainferry.train.journal import Ended, Evaluated, Event, Logged, Said, Saved
+from trainferry.train.optimizer import set_learning_rate
+from trainferry.train.run import Run
+from trainferry.train.schedule import learning_rate
+from trainferry.train.tasks.task import Snapshot
+
+MOST_OVERFLOWS_IN_A_ROW = 200
+
+Tell = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What one batch gave, still on the device."""
+
+    loss: Tensor
+    logits: Tensor
+    updated: bool
+    skipped: int
+
+
+def resume(run: Run) -> bool:
+    """Take the run to its newest checkpoint, if it has one."""
+    if not list_checkpoints(run.folder):
+        return False
+    run.restore(load_checkpoint(find_checkpoint(run.folder, "last")))
+    return True
+
+
+def train(run: Run, tell: Tell) -> Ended:
+    """Train to the last step, or until the validation score stops rising."""
+    loop, steps = run.recipe.loop, run.recipe.schedule.steps
+    run.network.train()
+    watch = _Watch(run)
+    batches = run.training_batches()
+    while run.step < steps and not stops(run):
+        watch.before_batch()
+        batch = next(batches)
+        watch.after_batch()
+        result = train_step(run, batch)
+        watch.count(result)
+        if not result.updated:
+            continue
+        last = run.step == steps
+        if run.step % loop.log_every == 0 or last:
+            _log(run, watch, result, tell)
+        scores = None
+        if run.validation is not None and (run.step % loop.evaluate_every == 0 or last):
+            scores = _evaluate(run, tell)
+        if run.step % loop.save_every == 0 or last or run.best_step == run.step or stops(run):
+            _save(run, watch, result, scores, tell)
+    reason = f"no better score in {loop.patience} evaluations" if stops(run) else "all steps done"
+    return _end(run, watch, reason, tell)
+
+
+def stops(run: Run) -> bool:
+    """Tell whether the validation score has not risen for as long as the recipe has patience."""
+    patience = run.recipe.loop.patience
+    return bool(patience) and run.evaluations_since_best >= patience
+
+
+def train_step(run: Run, batch: Batch) -> StepResult:
+    """One forward, one backward, one update; no update if the gradients overflowed."""
+    seed_device(_step_seed(run.recipe.loop.seed, run.position), run.device)
+    run.position += 1
+    there = batch.to(run.device)
+    run.optimizer.zero_grad(set_to_none=True)
+    loss, logits = _gradients(run, there)
+    if run.scale.skips_overflows:
+        finite = bool(run.scale.unscale(run.network.parameters()))
+        run.scale.update(finite)
+        if not finite:
+            return StepResult(loss, logits, updated=False, skipped=int(batch.skipped))
+    _update(run)
+    return StepResult(loss, logits, updated=True, skipped=int(batch.skipped))
+
+
+def _gradients(run: Run, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Add up the gradients of the mean loss of the batch, part by part."""
+    parts = batch.split(run.recipe.optimizer.accumulation)
+    total = torch.zeros((), device=run.device)
+    logits = torch.empty(0)
+    for part in parts:
+        with autocast(run.device, run.recipe.precision.name):
+            logits = run.network(network_input(part.images, run.recipe.picture, run.recipe.augment))
+        loss = run.task.losses(logits, part).mean() / len(parts)
+        run.scale.scale(loss).backward()
+        total = total + loss.detach()
+    return total, logits.detach()
+
+
+def _update(run: Run) -> None:
+    recipe = run.recipe
+    if recipe.optimizer.clip_norm:
+        torch.nn.utils.clip_grad_norm_(run.network.parameters(), recipe.optimizer.clip_norm)
+    rate = learning_rate(recipe.schedule, recipe.optimizer.learning_rate, run.step)
+    set_learning_rate(run.optimizer, rate)
+    run.optimizer.step()
+    run.step += 1
+    if run.average is not None:
+        run.average.update(run.step)
+
+
+def _step_seed(seed: int, position: int) -> int:
+    """Every batch has its own random numbers, so a run can start at any of them."""
+    digest = hashlib.blake2b(f"{seed} {position}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
+
+
+class _Watch:
+    """The clock of the loop: rates, waiting, the time left, and how the loss moves."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.started = self.since = time.monotonic()
+        self.earlier = run.seconds
+        self.waited = 0.0
+        self.batches = 0
+        self.first_step = run.step
+        self.overflows_in_a_row = 0
+        self.skipped = 0
+        self.recent: deque[Snapshot] = deque(maxlen=50)
+        self.said: str | None = None
+
+    def before_batch(self) -> None:
+        self._asked = time.monotonic()
+
+    def after_batch(self) -> None:
+        self.waited += time.monotonic() - self._asked
+
+    def count(self, result: StepResult) -> None:
+        self.batches += 1
+        self.skipped += result.skipped
+        self.overflows_in_a_row = 0 if result.updated else self.overflows_in_a_row + 1
+        if self.overflows_in_a_row >= MOST_OVERFLOWS_IN_A_ROW:
+            raise TrainingError(
+                f"{MOST_OVERFLOWS_IN_A_ROW} batches in a row overflowed at loss scale "
+                f"{self.run.scale.value:g}",
+                hint="the weights or the data hold infinite values: try precision.name=bf16 "
+                "or fp32, and a lower learning rate",
+            )
+
+    def tick(self) -> None:
+        self.run.seconds = self.earlier + time.monotonic() - self.started
+
+    def restart(self) -> None:
+        self.since = time.monotonic()
+        self.waited = 0.0
+        self.batches = 0
+        self.skipped = 0
+
+
+def _log(run: Run, watch: _Watch, result: StepResult, tell: Tell) -> None:
+    loss = _finite_loss(run, result)  # reading it waits for the device: log steps only
+    seconds = max(time.monotonic() - watch.since, 1e-9)
+    per_step = (time.monotonic() - watch.started) / max(run.step - watch.first_step, 1)
+    tell(
+        Logged(
+            step=run.step,
+            loss=loss,
+            learning_rate=run.optimizer.param_groups[0]["lr"],
+            images_per_second=watch.batches * run.recipe.loop.batch / seconds,
+            waiting_share=watch.waited / seconds,
+            seconds_left=per_step * (run.recipe.schedule.steps - run.step),
+            loss_scale=run.scale.value,
+            overflows=run.scale.overflows,
+            skipped=watch.skipped,
+        )
+    )
+    watch.recent.append(run.task.snapshot(run.step, loss, result.logits))
+    advice = run.task.diagnose(tuple(watch.recent))
+    if advice is not None and watch.said is None:
+        tell(Said(run.step, advice))
+    watch.said = advice
+    watch.restart()
+
+
+def _evaluate(run: Run, tell: Tell) -> dict[str, float]:
+    if run.average is not None:
+        run.average.swap()
+    score = evaluate(
+        run.network, run.task, run.validation_batches(), run.recipe.picture, run.device
+    )
+    if run.average is not None:
+        run.average.swap()
+    scores = score.values()
+    value = scores[score.primary]
+    better = run.best_score is None or value > run.best_score
+    run.evaluations_since_best = 0 if better else run.evaluations_since_best + 1
+    if better or value == run.best_score:  # of equals the last: it was trained longest
+        run.best_score, run.best_step = value, run.step
+    tell(Evaluated(run.step, scores, better, tuple(score.examples())))
+    return scores
+
+
+def _save(
+    run: Run, watch: _Watch, result: StepResult, scores: dict[str, float] | None, tell: Tell
+) -> None:
+    _finite_loss(run, result)
+    watch.tick()
+    path = save_checkpoint(run.folder, run.state(scores))
+    forget_old_checkpoints(run.folder, run.recipe.loop.keep, run.best_step)
+    tell(Saved(run.step, str(path)))
+    watch.restart()
+
+
+def _finite_loss(run: Run, result: StepResult) -> float:
+    loss = float(result.loss)
+    if not math.isfinite(loss):
+        advice = run.task.diagnose((Snapshot(run.step, loss, 0.0, 1.0),))
+        raise TrainingError(
+            f"the loss is {loss} at step {run.step}; nothing was saved since the last checkpoint",
+            hint=advice or "try a lower learning rate",
+        )
+    return loss
+
+
+def _end(run: Run, watch: _Watch, reason: str, tell: Tell) -> Ended:
+    watch.tick()
+    ended = Ended(run.step, reason, round(run.seconds, 3))
+    tell(ended)
+    return ended

@@ -1,0 +1,208 @@
+"""A grid of word pictures on white cards, with what was read below each."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image, ImageDraw, ImageFont
+
+from trainferry.errors import DataError
+from trainferry.train.build import OpenRun
+from trainferry.train.data.batches import WordSource
+from trainferry.train.data.pictures import Picture
+from trainferry.train.data.whole_file import write_whole
+from trainferry.train.data.words.fonts import bundled_fonts, find_fonts, open_typeface
+from trainferry.train.reader import first_samples, run_reader
+
+COLUMNS = 5
+
+_SHARPER = 2  # pixels per unit of the sizes below, so that text stays crisp when zoomed
+_WIDTH, _HEIGHT = 200, 64  # of the picture
+_MARGIN = 18  # around the cards and between them
+_INSET = 12  # from the edge of a card to what is on it
+_LINE = 30
+_SECOND_LINE = 20
+_CARD_WIDTH = _WIDTH + 2 * _INSET
+
+_PAGE, _WHITE, _EDGE, _BED = "#e9edf2", "#ffffff", "#d5dbe3", "#f1f3f6"
+_INK, _FAINT, _RIGHT, _WRONG = "#1d2733", "#6b7684", "#12813f", "#c62828"
+_FAMILY = "open-sans"
+_SYSTEM_FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What was read; with the truth it is green or red, without it black."""
+
+    read: str
+    truth: str | None = None
+    confidence: float | None = None
+
+    @property
+    def colour(self) -> str:
+        if self.truth is None:
+            return _INK
+        return _RIGHT if self.read == self.truth else _WRONG
+
+    @property
+    def is_wrong(self) -> bool:
+        return self.truth is not None and self.read != self.truth
+
+
+def picture_grid(
+    pictures: Sequence[Picture],
+    captions: Sequence[Caption],
+    path: Path,
+    *,
+    columns: int = COLUMNS,
+) -> None:
+    """Write the grid as a PNG."""
+    target = io.BytesIO()
+    Image.fromarray(draw_grid(pictures, captions, columns=columns)).save(target, "PNG")
+    write_whole(path, target.getvalue())
+
+
+def draw_grid(
+    pictures: Sequence[Picture], captions: Sequence[Caption], *, columns: int = COLUMNS
+) -> Picture:
+    """Return the grid as RGB values; pictures keep their proportions."""
+    if not pictures or len(pictures) != len(captions) or columns < 1:
+        raise DataError(
+            f"{len(pictures)} pictures and {len(captions)} captions in {columns} columns",
+            hint="a grid needs one caption per picture, and at least one picture",
+        )
+    columns = min(columns, len(pictures))
+    rows = -(-len(pictures) // columns)
+    card = _card_height(captions)
+    page = Image.new(
+        "RGB",
+        (
+            _SHARPER * (columns * (_CARD_WIDTH + _MARGIN) + _MARGIN),
+            _SHARPER * (rows * (card + _MARGIN) + _MARGIN),
+        ),
+        _PAGE,
+    )
+    for number, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
+        left = _SHARPER * (_MARGIN + number % columns * (_CARD_WIDTH + _MARGIN))
+        top = _SHARPER * (_MARGIN + number // columns * (card + _MARGIN))
+        page.paste(_draw_card(picture, caption, card), (left, top))
+    return np.array(page)
+
+
+def draw_readings(opened: OpenRun, source: WordSource, count: int, path: Path) -> list[Caption]:
+    """Draw the first `count` samples of a source as a run reads them; return their captions."""
+    pictures, texts, _ = first_samples(source, count)
+    logits = run_reader(opened).logits(np.stack(pictures))
+    readings = opened.task.read(torch.from_numpy(logits))
+    captions = [
+        Caption(opened.task.text(reading), truth, reading.confidence)
+        for reading, truth in zip(readings, texts, strict=True)
+    ]
+    picture_grid(pictures, captions, path)
+    return captions
+
+
+def _card_height(captions: Sequence[Caption]) -> int:
+    second = _SECOND_LINE if any(caption.is_wrong for caption in captions) else 0
+    return _HEIGHT + _LINE + second + 2 * _INSET
+
+
+def _draw_card(picture: Picture, caption: Caption, height: int) -> Image.Image:
+    card = Image.new("RGB", (_SHARPER * _CARD_WIDTH, _SHARPER * height), _PAGE)
+    pen = ImageDraw.Draw(card)
+    pen.rounded_rectangle(
+        (0, 0, card.width - 1, card.height - 1), 8 * _SHARPER, _WHITE, _EDGE, _SHARPER
+    )
+    _place_picture(card, pen, picture)
+    base = _SHARPER * (_INSET + _HEIGHT + 23)
+    left, right = _SHARPER * _INSET, _SHARPER * (_INSET + _WIDTH)
+    if caption.confidence is not None:
+        share = f"{caption.confidence:.0%}"
+        font = _font("0%", 13)
+        pen.text((right, base), share, _FAINT, font, anchor="rs")
+        right -= int(font.getlength(share)) + 8 * _SHARPER
+    colour = caption.colour if caption.read else _faded(caption)
+    _write(pen, caption.read or "(nothing)", (left, base), right - left, 20, colour)
+    if caption.is_wrong:
+        below = base + _SHARPER * _SECOND_LINE
+        _write(pen, f"is {caption.truth}", (left, below), _SHARPER * _WIDTH, 14, _FAINT)
+    return card
+
+
+def _faded(caption: Caption) -> str:
+    return _FAINT if caption.truth is None else caption.colour
+
+
+def _place_picture(card: Image.Image, pen: ImageDraw.ImageDraw, picture: Picture) -> None:
+    left, top = _SHARPER * _INSET, _SHARPER * _INSET
+    width, height = _SHARPER * _WIDTH, _SHARPER * _HEIGHT
+    pen.rectangle((left, top, left + width - 1, top + height - 1), _BED)
+    scale = min(width / picture.shape[1], height / picture.shape[0])
+    size = (max(round(picture.shape[1] * scale), 1), max(round(picture.shape[0] * scale), 1))
+    fitted = Image.fromarray(np.ascontiguousarray(picture)).resize(size, Image.Resampling.BICUBIC)
+    card.paste(fitted, (left + (width - size[0]) // 2, top + (height - size[1]) // 2))
+
+
+def _write(
+    pen: ImageDraw.ImageDraw,
+    text: str,
+    place: tuple[int, int],
+    width: int,
+    size: int,
+    colour: str,
+) -> None:
+    """Write in the largest size that fits, then cut the end off."""
+    shown = _drawable(text)
+    font = _font(text, size)
+    while font.getlength(shown) > width and size > 11:
+        size -= 1
+        font = _font(text, size)
+    while font.getlength(shown) > width and len(shown) > 2:
+        shown = shown[:-2] + "…"
+    pen.text(place, shown, colour, font, anchor="ls")
+
+
+def _drawable(text: str) -> str:
+    """Write characters that no font here has as their code points."""
+    path = _font_file(text)
+    if path is None or open_typeface(path).draws(text.replace(" ", "")):
+        return text
+    return "".join(each if each.isascii() else f"U+{ord(each):04X} " for each in text).strip()
+
+
+@cache
+def _font(text: str, size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    path = _font_file(text)
+    if path is None:
+        return ImageFont.load_default(size * _SHARPER)
+    return ImageFont.truetype(str(path), size * _SHARPER)
+
+
+@cache
+def _font_file(text: str) -> Path | None:
+    """Return a font that has all of the text, or else the bundled one."""
+    letters = text.replace(" ", "")
+    bundled = next((f.path for f in bundled_fonts() if f.name.startswith(_FAMILY)), None)
+    if bundled is None or open_typeface(bundled).draws(letters):
+        return bundled
+    return next((path for path in _system_fonts() if open_typeface(path).draws(letters)), bundled)
+
+
+def _system_fonts() -> Iterator[Path]:
+    for folder in (Path(name).expanduser() for name in _SYSTEM_FONTS):
+        if folder.is_dir():
+            yield from _usable_fonts(folder)
+
+
+@cache
+def _usable_fonts(folder: Path) -> tuple[Path, ...]:
+    try:
+        return tuple(font.path for font in find_fonts(folder)[0])
+    except DataError:
+        return ()  # a machine without fonts

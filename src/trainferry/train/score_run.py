@@ -1,0 +1,42 @@
+"""Scores of a saved checkpoint on a set of records, under a named protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from trainferry.devices.device import pinned_memory_helps
+from trainferry.train.build import build_task, count_workers, evaluation_source, open_run
+from trainferry.train.checkpoint import read_facts
+from trainferry.train.data.batches import evaluation_batches
+from trainferry.train.evaluate import evaluate
+from trainferry.train.score import choose_protocol
+
+
+def score_checkpoint(
+    path: Path,
+    data: Path,
+    split: str,
+    protocol: str,
+    device: torch.device,
+    overrides: Sequence[str] = (),
+) -> dict[str, float]:
+    """Return the scores of one checkpoint, and after how many passes over its data it was saved."""
+    opened = open_run(path, device=device, overrides=overrides)
+    source = evaluation_source(opened.recipe, data, split, choose_protocol(protocol))
+    batches = evaluation_batches(
+        source,
+        batch=min(opened.recipe.loop.batch, 256),
+        workers=count_workers(opened.recipe),
+        pinned=pinned_memory_helps(device),
+    )
+    task = build_task(opened.recipe, protocol)
+    score = evaluate(opened.network, task, batches, opened.recipe.picture, device)
+    facts = read_facts(path)
+    seen = facts.get("position", 0) * opened.recipe.loop.batch
+    scores = score.values()
+    scores["left_out"] += len(source.records) - len(source)
+    scores["unreadable"] += len(source.records.damage)
+    return {"epoch": seen / max(facts.get("samples") or 1, 1), **scores}

@@ -1,0 +1,3 @@
+"""What a network is trained for: loss, decoding and score."""
+
+from __future__ import annotations

@@ -1,0 +1,144 @@
+"""The task of networks that read a line of text: CTC loss, decoding, score.
+
+Shapes: B samples, T columns, K classes (characters of the alphabet, then the blank).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+import torch
+
+from trainferry.train.score import WordScore, choose_protocol
+from trainferry.train.tasks.ctc import ctc_losses, impossible_labels
+from trainferry.train.tasks.decode import Reading, greedy
+from trainferry.train.tasks.diagnose import diagnose_reading
+from trainferry.train.tasks.task import Example, Snapshot
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from trainferry.train.data.alphabet import Alphabet
+    from trainferry.train.data.batches import Batch
+
+EXAMPLES = 8
+
+
+@dataclass(frozen=True)
+class Recognise:
+    """Reads text. `merge_repeated=False` scores as the originals do while training."""
+
+    alphabet: Alphabet
+    max_length: int
+    merge_repeated: bool = True
+    protocol: str = "exact"
+
+    def losses(self, logits: Tensor, batch: Batch) -> Tensor:
+        return ctc_losses(logits, batch.labels, batch.lengths)
+
+    def read(self, logits: Tensor) -> list[Reading]:
+        return greedy(logits, merge_repeated=self.merge_repeated)
+
+    def text(self, reading: Reading) -> str:
+        return self.alphabet.decode(reading.classes)
+
+    def new_score(self) -> RecogniseScore:
+        return RecogniseScore(self, WordScore(choose_protocol(self.protocol)))
+
+    def snapshot(self, step: int, loss: float, logits: Tensor) -> Snapshot:
+        readings = [reading.classes for reading in self.read(logits)]
+        samples = max(len(readings), 1)
+        empty = sum(not classes for classes in readings)
+        return Snapshot(step, loss, empty / samples, len(set(readings)) / samples)
+
+    def diagnose(self, recent: Sequence[Snapshot]) -> str | None:
+        return diagnose_reading(recent)
+
+
+@dataclass
+class RecogniseScore:
+    """Counts what was read and keeps a few samples, mistakes first."""
+
+    task: Recognise
+    words: WordScore
+    loss: float = 0.0
+    loss_samples: float = 0.0
+    impossible: float = 0.0
+    unreadable: float = 0.0
+    _mistakes: list[Example] = field(default_factory=list)
+    _right: list[Example] = field(default_factory=list)
+
+    @property
+    def primary(self) -> str:
+        return "sequence_accuracy"
+
+    def add(self, logits: Tensor, batch: Batch) -> None:
+        with torch.no_grad():
+            losses = self.task.losses(logits, batch)
+            unfit = impossible_labels(batch.labels, batch.lengths, logits.shape[1])
+        valid = batch.valid.cpu()
+        self.loss += float(losses.cpu()[valid].double().sum())
+        self.loss_samples += int(valid.sum())
+        self.impossible += int(unfit.cpu()[valid].sum())
+        self.unreadable += int(batch.skipped)
+
+        texts = batch.texts or [
+            self.task.alphabet.decode(label[:length])
+            for label, length in zip(batch.labels.tolist(), batch.lengths.tolist(), strict=True)
+        ]
+        rows = zip(
+            valid.tolist(),
+            texts,
+            batch.positions.tolist(),
+            self.task.read(logits),
+            strict=True,
+        )
+        for is_sample, truth, position, reading in rows:
+            if is_sample:
+                self._add_word(truth, position, reading)
+
+    def merge(self, other: Self) -> None:
+        self.words.merge(other.words)
+        self.loss += other.loss
+        self.loss_samples += other.loss_samples
+        self.impossible += other.impossible
+        self.unreadable += other.unreadable
+        self._mistakes = (self._mistakes + other._mistakes)[:EXAMPLES]
+        self._right = (self._right + other._right)[:EXAMPLES]
+
+    def state(self) -> dict[str, float]:
+        return {
+            **self.words.state(),
+            "loss": self.loss,
+            "loss_samples": self.loss_samples,
+            "impossible": self.impossible,
+            "unreadable": self.unreadable,
+        }
+
+    def load_state(self, state: Mapping[str, float]) -> None:
+        """Take over sums; the examples stay those of this process."""
+        self.words = WordScore.from_state(self.words.protocol, state)
+        self.loss = state["loss"]
+        self.loss_samples = state["loss_samples"]
+        self.impossible = state["impossible"]
+        self.unreadable = state["unreadable"]
+
+    def values(self) -> dict[str, float]:
+        """Return the scores of the protocol, the mean loss of every sample, and the counts."""
+        return {
+            **self.words.values(),
+            "loss": self.loss / max(self.loss_samples, 1.0),
+            "impossible": self.impossible,
+            "unreadable": self.unreadable,
+        }
+
+    def examples(self) -> list[Example]:
+        return (self._mistakes + self._right)[:EXAMPLES]
+
+    def _add_word(self, truth: str, position: int, reading: Reading) -> None:
+        read = self.task.text(reading)
+        kept = self._right if self.words.add(truth, read) else self._mistakes
+        if len(kept) < EXAMPLES:
+            kept.append(Example(position, truth, read, reading.confidence))

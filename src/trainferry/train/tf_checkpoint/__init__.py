@@ -1,0 +1,3 @@
+"""TensorFlow checkpoints, read without TensorFlow."""
+
+from __future__ import annotations

@@ -1,0 +1,101 @@
+"""Finds the checkpoint a path means: a prefix, one of its files, or a folder."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from trainferry.errors import CheckpointError
+from trainferry.train.tf_checkpoint.table import is_table
+
+_FILE_OF_A_CHECKPOINT = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
+_LATEST = re.compile(r'^\s*model_checkpoint_path\s*:\s*"((?:[^"\\]|\\.)*)"', re.MULTILINE)
+_STATE_BYTES = 1 << 20
+
+
+def find_prefix(path: Path) -> Path:
+    """Return the path that, with `.index` added, is the checkpoint's index file.
+
+    In a folder it is the latest checkpoint of its `checkpoint` file, or the variables
+    of a SavedModel. What a `checkpoint` file says never leads out of its folder.
+    """
+    if path.is_dir():
+        return _prefix_in_folder(path)
+    prefix = path.with_name(_FILE_OF_A_CHECKPOINT.sub("", path.name)) if path.name else path
+    if index_of(prefix).is_file():
+        return prefix
+    if path.is_file():
+        raise _another_kind(path)
+    beside = sorted(prefix.parent.glob("*.index")) if prefix.parent.is_dir() else []
+    found = ", ".join(f"`{index.stem}`" for index in beside[-3:]) or "none"
+    raise CheckpointError(
+        f"no TensorFlow checkpoint at {path}: {index_of(prefix).name} is missing",
+        hint=f"give the path without `.index`; checkpoints in {prefix.parent}: {found}",
+    )
+
+
+def index_of(prefix: Path) -> Path:
+    return prefix.with_name(prefix.name + ".index")
+
+
+def _prefix_in_folder(folder: Path) -> Path:
+    state = folder / "checkpoint"
+    if state.is_file():
+        return _latest(state)
+    for saved in (folder / "variables" / "variables", folder / "variables"):
+        if index_of(saved).is_file():
+            return saved
+    indices = sorted(folder.glob("*.index"))
+    if len(indices) == 1:
+        return indices[0].with_suffix("")
+    found = ", ".join(f"`{index.stem}`" for index in indices) or "none"
+    raise CheckpointError(
+        f"the folder {folder} has no `checkpoint` file and is no SavedModel; "
+        f"checkpoints found: {found}",
+        hint="name one checkpoint, for example `model.ckpt-100`",
+    )
+
+
+def _latest(state: Path) -> Path:
+    """The latest checkpoint; an absolute path of another machine is looked for in this folder."""
+    with state.open("rb") as file:
+        text = file.read(_STATE_BYTES).decode("utf-8", errors="replace")
+    match = _LATEST.search(text)
+    if match is None:
+        raise CheckpointError(
+            f"{state} names no `model_checkpoint_path`", hint="name one checkpoint file instead"
+        )
+    named = Path(re.sub(r"\\(.)", r"\1", match[1]))
+    folder = state.parent
+    candidates = [folder / named] if not named.is_absolute() else [named, folder / named.name]
+    for candidate in candidates:
+        inside = candidate.parent.resolve().is_relative_to(folder.resolve())
+        if not inside or not candidate.name:
+            continue
+        if index_of(candidate).is_file():
+            return candidate
+        if candidate.is_file():
+            raise _another_kind(candidate)
+    raise CheckpointError(
+        f"{state} names `{named}`, which is not in {folder}",
+        hint="copy the checkpoint's files into the folder, or name another checkpoint in it",
+    )
+
+
+def _another_kind(path: Path) -> CheckpointError:
+    if is_table(path):
+        return CheckpointError(
+            f"{path} is a checkpoint in TensorFlow's old format, V1 (one file, no `.index`)",
+            hint="save it again in V2 where TensorFlow is: "
+            "`tf.train.Saver(write_version=tf.train.SaverDef.V2).save(...)` after a restore",
+        )
+    if _FILE_OF_A_CHECKPOINT.search(path.name):
+        return CheckpointError(
+            f"{path} is one file of a checkpoint whose `.index` file is missing",
+            hint="copy all files of the checkpoint: `.index` and every `.data-*-of-*`",
+        )
+    return CheckpointError(
+        f"{path} is no TensorFlow checkpoint",
+        hint="give `model.ckpt-100` (the files `.index` and `.data-*`), a folder with a "
+        "`checkpoint` file, or a SavedModel folder; frozen `.pb` and `.h5` files are not read",
+    )

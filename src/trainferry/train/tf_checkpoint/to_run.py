@@ -1,0 +1,145 @@
+"""Makes a run folder out of an imported TensorFlow checkpoint."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from trainferry.errors import CheckpointError, UsageError
+from trainferry.train.build import build_network, open_folder
+from trainferry.train.checkpoint import Checkpoint, list_checkpoints, save_checkpoint
+from trainferry.train.data.alphabet import Alphabet
+from trainferry.train.recipe import recipe_to_toml
+from trainferry.train.recipe_sections import Recipe
+from trainferry.train.tf_checkpoint.load import ImportedWeights
+
+Origin: TypeAlias = Literal["upstream", "zoo"]
+
+
+def choose_origin(imported: ImportedWeights, asked: Origin | None) -> Origin:
+    """Tell which project trained the weights, for they saw different pictures.
+
+    Raises UsageError where the checkpoint does not say: wrong colours cost accuracy
+    without any other sign.
+    """
+    if asked is not None:
+        return asked
+    if imported.cells == "fused" or imported.step_type == "int64":
+        return "zoo"
+    if imported.step_type == "int32":
+        return "upstream"
+    raise UsageError(
+        "the checkpoint does not say whether the upstream project or the model zoo trained it",
+        hint="pass --origin upstream (CRNN_Tensorflow: BGR pictures) or --origin zoo (RGB)",
+    )
+
+
+def adapt_recipe(recipe: Recipe, origin: Origin, alphabet: Alphabet | None) -> Recipe:
+    """Put into the recipe how the weights' pictures were read, and the order of their classes."""
+    picture = (
+        dataclasses.replace(recipe.picture, order="bgr", filter="bilinear")
+        if origin == "upstream"
+        else dataclasses.replace(recipe.picture, order="rgb", filter="antialias")
+    )
+    task = recipe.task
+    if alphabet is not None:
+        task = dataclasses.replace(task, alphabet=alphabet.characters, alphabet_from="recipe")
+    return dataclasses.replace(recipe, picture=picture, task=task)
+
+
+def write_run(imported: ImportedWeights, recipe: Recipe, folder: Path, origin: str) -> Path:
+    """Write the run and return its checkpoint; nothing is written unless everything fits."""
+    _check_complete(imported)
+    _check_classes(imported, recipe)
+    network = build_network(recipe, torch.device("cpu"))
+    state = network.state_dict()
+    weights = _tensors(imported.weights)
+    _check_shapes(weights, state)
+    momentum = _tensors(imported.momentum or {})
+    _check_shapes(momentum, state)
+    averages = _tensors(imported.averages or {})
+    _check_shapes(averages, state)
+    state.update(weights)
+
+    if list_checkpoints(folder):
+        raise CheckpointError(
+            f"`{folder}` already holds a run with checkpoints",
+            hint="give a new folder with --to: nothing there is overwritten",
+        )
+    open_folder(folder, recipe)
+    uses_momentum = recipe.optimizer.name == "momentum"
+    checkpoint = Checkpoint(
+        step=imported.step or 0,
+        weights=state,
+        training={f"{name}::momentum_buffer": value for name, value in momentum.items()}
+        if uses_momentum
+        else {},
+        average=_floating({**state, **averages}) if averages else None,
+        facts=_facts(imported, recipe, origin),
+    )
+    return save_checkpoint(folder, checkpoint)
+
+
+def _facts(imported: ImportedWeights, recipe: Recipe, origin: str) -> dict[str, Any]:
+    """What a resumed run asks for; the data starts where this many batches would have led."""
+    return {
+        "position": imported.step or 0,
+        "samples": None,
+        "seconds": 0.0,
+        "loss_scale": {
+            "value": imported.loss_scale or 1.0,
+            "good_steps": imported.good_steps or 0,
+            "bad_steps": imported.bad_steps or 0,
+            "overflows": 0,
+        },
+        "best": {"score": None, "step": None},
+        "evaluations_since_best": 0,
+        "scores": None,
+        "recipe": recipe_to_toml(recipe),
+        "torch": torch.__version__,
+        "imported_from": origin,
+    }
+
+
+def _check_complete(imported: ImportedWeights) -> None:
+    if imported.missing:
+        shown = ", ".join(f"`{name}`" for name in imported.missing[:3])
+        raise CheckpointError(
+            f"{len(imported.missing)} variables of the CRNN are not in the checkpoint: {shown}",
+            hint="save the checkpoint with all variables of the graph, not only the trained ones",
+        )
+
+
+def _check_classes(imported: ImportedWeights, recipe: Recipe) -> None:
+    expected = len(recipe.task.alphabet) + 1
+    if imported.classes != expected:
+        raise CheckpointError(
+            f"the checkpoint has {imported.classes} classes, the alphabet {expected} "
+            "(its characters and the blank)",
+            hint="pass the ord_map.json the weights were trained with: --alphabet ord_map.json",
+        )
+
+
+def _check_shapes(weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
+    for name, value in weights.items():
+        wanted = tuple(state[name].shape) if name in state else "no such weight"
+        if wanted != tuple(value.shape):
+            raise CheckpointError(
+                f"`{name}` is {tuple(value.shape)} in the checkpoint; the recipe asks for {wanted}",
+                hint="use the recipe `crnn`, or set network.channels and network.hidden with --set",
+            )
+
+
+def _tensors(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+
+def _floating(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What a running average holds: every weight and statistic, but no counters."""
+    return {name: value for name, value in state.items() if value.is_floating_point()}

@@ -1,0 +1,93 @@
+"""The command `trainferry data`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.train.data.samples import picture, write_words
+from trainferry.cli import data
+from trainferry.errors import DataError
+from trainferry.train.data.pictures import encode_jpeg
+
+
+def test_a_folder_is_packed_checked_and_unpacked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "pictures"
+    source.mkdir()
+    (source / "a.jpg").write_bytes(encode_jpeg(picture(), 80))
+    (source / "gt.tsv").write_text("a.jpg\tFerry\nb.jpg\tgone\n")
+
+    assert _run("folder", source, "--to", tmp_path / "records", "--json") == 0
+    packed = json.loads(capsys.readouterr().out)
+    assert (packed["written"], packed["skipped"]) == (1, 1)
+
+    assert _run("unpack", tmp_path / "records", "--to", tmp_path / "back") == 0
+    assert "wrote 1 pictures" in capsys.readouterr().out
+    assert (tmp_path / "back" / "a.jpg").read_bytes() == (source / "a.jpg").read_bytes()
+
+
+def test_check_tells_what_a_recipe_keeps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_words(tmp_path / "train_1.tfrecords", ["Ferry", "two words", "x" * 30])
+    assert _run("check", tmp_path, "--recipe", "crnn", "--processes", "1") == 0
+    shown = capsys.readouterr().out
+    assert "kept 1 of 3" in shown
+    assert "two words" in shown
+
+    assert _run("check", tmp_path, "--labels-only", "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["dropped"]["unknown_character"] == facts["dropped"]["too_long"] == 1
+
+
+def test_check_of_nothing_usable_is_a_problem(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_words(tmp_path / "train_1.tfrecords", ["!!!"])
+    assert _run("check", tmp_path) == 1
+    assert "kept 0 of 1" in capsys.readouterr().out
+
+
+def test_synth90k_is_packed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "a.jpg").write_bytes(encode_jpeg(picture(), 80))
+    (tree / "lexicon.txt").write_text("ferry\n")
+    (tree / "annotation_val.txt").write_text("./a.jpg 0\n")
+    assert _run("synth90k", tree, "--to", tmp_path / "out", "--split", "val", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["written"] == 1
+
+
+def test_words_are_rendered_with_a_page_to_look_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("cv2")
+    page = tmp_path / "page.png"
+    options = ("--count", "4", "--processes", "1", "--check-sheet", page, "--json")
+    assert _run("words", "--to", tmp_path / "out", *options) == 0
+    assert json.loads(capsys.readouterr().out)["count"] == 4
+    assert page.is_file()
+
+
+def test_a_missing_split_is_an_error_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no `test"):
+        _run("check", tmp_path, "--split", "test")
+
+
+@pytest.mark.parametrize("arguments", [(), ("words",), ("folder", "x"), ("nothing",)])
+def test_wrong_usage_exits_with_two(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        _run(*arguments)
+    assert caught.value.code == 2
+
+
+def _run(*arguments: str | Path) -> int:
+    parser = argparse.ArgumentParser()
+    data.add_parser(parser.add_subparsers(required=True))
+    parsed = parser.parse_args(["data", *map(str, arguments)])
+    return int(parsed.run(parsed))

@@ -1,0 +1,215 @@
+"""From a TensorFlow checkpoint on the command line to a run that every command can open."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from trainferry.cli.main import main
+from trainferry.train.build import open_run
+from trainferry.train.checkpoint import find_checkpoint, load_checkpoint
+from trainferry.train.data.alphabet import Alphabet, write_alphabet
+from trainferry.train.tf_checkpoint.bundle import read_checkpoint
+from trainferry.train.tf_checkpoint.load import AVERAGE, import_crnn
+from trainferry.train.tf_checkpoint.write import write_checkpoint
+
+FILES = Path(__file__).resolve().parents[1] / "train" / "tf_checkpoint" / "files"
+STOCK = FILES / "crnn_stock_cells"
+FUSED = FILES / "crnn_fused_cells"
+
+
+@pytest.fixture
+def recipe(tmp_path: Path) -> Path:
+    path = tmp_path / "tiny.toml"
+    path.write_text(
+        'base = "crnn"\n[network]\nchannels = [2, 3, 2, 2, 3, 2, 4]\nhidden = 2\n'
+        '[task]\nalphabet = "abcd"\n'
+    )
+    return path
+
+
+@pytest.fixture
+def ord_map(tmp_path: Path) -> Path:
+    write_alphabet(Alphabet("dbac"), tmp_path / "dictionary")
+    return tmp_path / "dictionary" / "ord_map.json"
+
+
+def test_the_run_has_the_weights_the_step_and_the_order_of_classes(
+    tmp_path: Path, recipe: Path, ord_map: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    arguments = [str(STOCK), "--recipe", str(recipe), "--to", str(run), "--alphabet", str(ord_map)]
+    assert main(["import-checkpoint", *arguments]) == 0
+    printed = capsys.readouterr()
+    assert "read         79 tensors" in printed.out
+    assert "missing       0" in printed.out
+    assert printed.err == ""
+
+    opened = open_run(run, device=torch.device("cpu"))
+    assert (opened.step, opened.alphabet.characters) == (2, "dbac")
+    assert (opened.recipe.picture.order, opened.recipe.picture.filter) == ("rgb", "antialias")
+    imported = import_crnn(read_checkpoint(STOCK))
+    state = opened.network.state_dict()
+    for name, value in imported.weights.items():
+        assert np.array_equal(state[name].numpy(), value)
+    forget = state["recurrence.bias_hh_l0"]
+    assert forget.tolist() == [0, 0, 1, 1, 0, 0, 0, 0]
+
+
+def test_the_training_state_is_kept(tmp_path: Path, recipe: Path) -> None:
+    run = tmp_path / "run"
+    assert main(["import-checkpoint", str(FUSED), "--recipe", str(recipe), "--to", str(run)]) == 0
+    checkpoint = load_checkpoint(find_checkpoint(run, "last"))
+    momentum = import_crnn(read_checkpoint(FUSED)).momentum
+    assert momentum is not None
+    assert checkpoint.training.keys() == {f"{name}::momentum_buffer" for name in momentum}
+    assert checkpoint.facts["loss_scale"] == {
+        "value": 2.0**20,
+        "good_steps": 17,
+        "bad_steps": 1,
+        "overflows": 0,
+    }
+
+
+def test_upstream_pictures_are_read_as_upstream_reads_them(tmp_path: Path, recipe: Path) -> None:
+    run = tmp_path / "run"
+    arguments = [str(STOCK), "--recipe", str(recipe), "--to", str(run), "--origin", "upstream"]
+    assert main(["import-checkpoint", *arguments]) == 0
+    picture = open_run(run, device=torch.device("cpu")).recipe.picture
+    assert (picture.order, picture.filter) == ("bgr", "bilinear")
+
+
+def test_a_saved_model_does_not_say_who_trained_it(
+    tmp_path: Path, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = read_checkpoint(STOCK)
+    weights = {
+        name: checkpoint.read(name)
+        for name in checkpoint.names()
+        if name != "global_step" and not name.endswith("Momentum")
+    }
+    assert len(weights) == 46
+    write_checkpoint(tmp_path / "saved" / "variables" / "variables", weights)
+    run = tmp_path / "run"
+    arguments = [str(tmp_path / "saved"), "--recipe", str(recipe), "--to", str(run)]
+    assert main(["import-checkpoint", *arguments]) == 2
+    assert "--origin upstream" in capsys.readouterr().err
+    assert not run.exists()
+    assert main(["import-checkpoint", *arguments, "--origin", "upstream"]) == 0
+    assert open_run(run, device=torch.device("cpu")).step == 0
+
+
+def test_averaged_weights_are_what_is_opened(tmp_path: Path, recipe: Path) -> None:
+    checkpoint = read_checkpoint(STOCK)
+    tensors = {name: checkpoint.read(name) for name in checkpoint.names()}
+    name = "shadow_net/sequence_rnn_module/w"
+    tensors[name + AVERAGE] = tensors[name] + 1
+    write_checkpoint(tmp_path / "m", tensors)
+    run = tmp_path / "run"
+    arguments = [str(tmp_path / "m"), "--recipe", str(recipe), "--to", str(run)]
+    assert main(["import-checkpoint", *arguments]) == 0
+    state = open_run(run, device=torch.device("cpu")).network.state_dict()
+    assert np.array_equal(state["classifier.weight"].numpy().T, tensors[name] + 1)
+    untouched = import_crnn(read_checkpoint(STOCK)).weights["convolutions.conv1.weight"]
+    assert np.array_equal(state["convolutions.conv1.weight"].numpy(), untouched)
+
+
+def test_what_the_recipe_cannot_use_is_told(
+    tmp_path: Path, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    changes = ["--set", 'optimizer.name="adam"', "--set", "schedule.steps=1"]
+    arguments = [str(STOCK), "--recipe", str(recipe), "--to", str(run), *changes]
+    assert main(["import-checkpoint", *arguments]) == 0
+    notes = capsys.readouterr().err
+    assert "note: the order of the classes is the recipe's, `abcd`" in notes
+    assert "note: the momentum is left out: the recipe trains with adam" in notes
+    assert "note: the checkpoint is at step 2, the recipe ends at 1" in notes
+    assert load_checkpoint(find_checkpoint(run, "last")).training == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason", "hint"),
+    [
+        ('task.alphabet="abcdef"', "has 5 classes, the alphabet 7", "--alphabet"),
+        ("network.hidden=3", "`recurrence.weight_ih_l0` is (8, 4)", "network.hidden"),
+    ],
+)
+def test_a_checkpoint_of_other_sizes_is_refused_and_nothing_written(
+    tmp_path: Path,
+    recipe: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: str,
+    reason: str,
+    hint: str,
+) -> None:
+    run = tmp_path / "run"
+    arguments = [str(STOCK), "--recipe", str(recipe), "--to", str(run), "--set", change]
+    assert main(["import-checkpoint", *arguments]) == 1
+    message = capsys.readouterr().err
+    assert reason in message
+    assert hint in message.partition("hint:")[2]
+    assert not run.exists()
+
+
+def test_a_checkpoint_with_a_missing_variable_is_refused(
+    tmp_path: Path, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = read_checkpoint(STOCK)
+    tensors = {name: checkpoint.read(name) for name in checkpoint.names()}
+    del tensors["shadow_net/sequence_rnn_module/w"]
+    write_checkpoint(tmp_path / "m", tensors)
+    arguments = [str(tmp_path / "m"), "--recipe", str(recipe), "--to", str(tmp_path / "run")]
+    assert main(["import-checkpoint", *arguments]) == 1
+    assert "`shadow_net/sequence_rnn_module/w`" in capsys.readouterr().err
+
+
+def test_nothing_is_overwritten(
+    tmp_path: Path, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(STOCK), "--recipe", str(recipe), "--to", str(tmp_path / "run")]
+    assert main(["import-checkpoint", *arguments]) == 0
+    assert main(["import-checkpoint", *arguments]) == 1
+    assert "already holds a run" in capsys.readouterr().err
+
+
+def test_the_report_is_json_where_a_program_reads(
+    tmp_path: Path, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    arguments = [str(FUSED), "--recipe", str(recipe), "--to", str(run), "--json"]
+    assert main(["import-checkpoint", *arguments]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["origin"], report["cells"], report["step"]) == ("zoo", "fused", 2)
+    assert (report["read"], report["mapped"], len(report["ignored"])) == (86, 82, 4)
+    assert (report["missing"], report["unmatched"]) == ([], [])
+
+
+def test_any_checkpoint_can_be_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import-checkpoint", str(FILES / "every_type"), "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["bfloat16", "bfloat16", "[2,", "3]"]
+    assert lines[-1].startswith("16 tensors in ")
+    assert main(["import-checkpoint", str(FILES / "every_type"), "--list", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[-1] == {"name": "uint8", "type": "uint8", "shape": [3]}
+
+
+def test_without_recipe_and_folder_the_usage_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import-checkpoint", str(STOCK)]) == 2
+    assert "needs --recipe and --to" in capsys.readouterr().err
+
+
+def test_damage_ends_with_a_message_and_not_a_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(STOCK, tmp_path / "copy"))
+    data = copy / "shadownet.ckpt-2.data-00000-of-00001"
+    data.write_bytes(data.read_bytes()[:100])
+    assert main(["import-checkpoint", str(copy), "--list"]) == 1
+    assert "is cut short: it has 100 bytes" in capsys.readouterr().err

@@ -1,0 +1,60 @@
+"""The benchmark scripts run, with settings so small that their figures mean nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.slow
+def test_the_input_pipeline_is_measured_without_tensorflow(tmp_path: Path) -> None:
+    report, done = _run(
+        "input_pipeline.py", tmp_path, *("--count", 4, "--rounds", 1, "--seconds", 0)
+    )
+    assert "tf.data is left out" in done.stderr
+    assert report["records"] == 4
+    rates = report["rates"]
+    assert {rate["name"].partition(",")[0] for rate in rates} == {"trainferry", "Pillow"}
+    assert all(rate["per_cpu_second"] > 0 for rate in rates)
+    first = {rate["job"]: rate["ratio"] for rate in reversed(rates)}
+    assert set(first.values()) == {1.0}
+    assert all(rate["job"] in done.stdout for rate in rates)
+
+
+@pytest.mark.slow
+def test_the_speed_of_crnn_is_measured_and_taken_apart(tmp_path: Path) -> None:
+    small = ("--recipe", "crnn_small", "--batches", 2, "--precisions", "fp32")
+    report, done = _run(
+        "crnn_speed.py", tmp_path, "--device", "cpu", *small, "--steps", 1, "--rounds", 1
+    )
+    (case,) = report["cases"]
+    assert (case["batch"], case["precision"]) == (2, "fp32")
+    assert case["images_per_second"] > 0
+    assert set(case["milliseconds_of_parts"]) == {"start", "forward", "loss", "backward", "update"}
+    assert case["operators"]["operators"] > 100
+    assert case["operators"]["kernels"] == 0
+    assert "| fp32 | 2 |" in done.stdout
+
+
+def _run(
+    script: str, folder: Path, *options: str | int
+) -> tuple[dict[str, Any], subprocess.CompletedProcess[str]]:
+    file = folder / "figures.json"
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / script, "--json", file, *map(str, options)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    report: dict[str, Any] = json.loads(file.read_text())
+    return report, done

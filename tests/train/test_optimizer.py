@@ -1,0 +1,113 @@
+"""Optimizers: TensorFlow's momentum, decay where it belongs, and a state that comes back."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from trainferry.errors import CheckpointError
+from trainferry.train.optimizer import (
+    build_optimizer,
+    optimizer_state,
+    restore_optimizer_state,
+    set_learning_rate,
+)
+from trainferry.train.recipe_sections import OptimizerRecipe
+
+CPU = torch.device("cpu")
+GRADIENTS = (1.0, -0.5, 2.0, 0.25)
+RATES = (0.1, 0.05, 0.2, 0.1)
+
+
+class OneWeight(nn.Module):
+    """A matrix of one number and a bias."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.tensor([[2.0]]))
+        self.bias = nn.Parameter(torch.tensor([2.0]))
+
+
+def moved(recipe: OptimizerRecipe) -> float:
+    """Return where the weight is after updates with changing gradients and rates."""
+    network = OneWeight()
+    optimizer = build_optimizer(recipe, network, CPU)
+    for gradient, rate in zip(GRADIENTS, RATES, strict=True):
+        network.weight.grad = torch.full((1, 1), gradient)
+        set_learning_rate(optimizer, rate)
+        optimizer.step()
+    return network.weight.item()
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_momentum_is_that_of_tensorflow(nesterov: bool) -> None:
+    weight, kept = 2.0, 0.0
+    for gradient, rate in zip(GRADIENTS, RATES, strict=True):
+        kept = 0.95 * kept + gradient
+        weight -= rate * (gradient + 0.95 * kept if nesterov else kept)
+    recipe = OptimizerRecipe(name="momentum", momentum=0.95, nesterov=nesterov)
+    assert moved(recipe) == pytest.approx(weight, rel=1e-6)
+
+
+def test_adam_is_that_of_the_paper() -> None:
+    weight, mean, square = 2.0, 0.0, 0.0
+    for count, (gradient, rate) in enumerate(zip(GRADIENTS, RATES, strict=True), 1):
+        mean = 0.9 * mean + 0.1 * gradient
+        square = 0.999 * square + 0.001 * gradient**2
+        unbiased = mean / (1 - 0.9**count), square / (1 - 0.999**count)
+        weight -= rate * unbiased[0] / (unbiased[1] ** 0.5 + 1e-8)
+    assert moved(OptimizerRecipe(name="adam")) == pytest.approx(weight, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["momentum", "adam", "adamw"])
+def test_decay_reaches_matrices_and_leaves_biases_alone(name: str) -> None:
+    network = OneWeight()
+    recipe = OptimizerRecipe(name=name, learning_rate=0.1, weight_decay=0.5)  # type: ignore[arg-type]  # parametrised
+    optimizer = build_optimizer(recipe, network, CPU)
+    for parameter in network.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimizer.step()
+    assert network.weight.item() < 2.0
+    assert network.bias.item() == 2.0
+
+
+def test_weights_that_are_not_trained_are_left_out() -> None:
+    network = OneWeight()
+    network.bias.requires_grad_(False)
+    optimizer = build_optimizer(OptimizerRecipe(), network, CPU)
+    assert [len(group["params"]) for group in optimizer.param_groups] == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["momentum", "adam", "adamw"])
+def test_the_state_comes_back(name: str) -> None:
+    recipe = OptimizerRecipe(name=name, weight_decay=0.1)  # type: ignore[arg-type]  # parametrised
+    one, other = OneWeight(), OneWeight()
+    first = build_optimizer(recipe, one, CPU)
+    train(one, first, 3)
+    state = {key: value.clone() for key, value in optimizer_state(first, one).items()}
+    assert all(key.startswith(("weight::", "bias::")) for key in state)
+
+    second = build_optimizer(recipe, other, CPU)
+    other.load_state_dict(one.state_dict())
+    restore_optimizer_state(second, other, state)
+    train(one, first, 3)
+    train(other, second, 3)
+    assert torch.equal(one.weight, other.weight)
+    assert torch.equal(one.bias, other.bias)
+
+
+def test_a_state_of_another_network_is_refused() -> None:
+    network = OneWeight()
+    optimizer = build_optimizer(OptimizerRecipe(), network, CPU)
+    state: dict[str, Tensor] = {"kernel::momentum_buffer": torch.zeros(1)}
+    with pytest.raises(CheckpointError, match="holds `kernel`"):
+        restore_optimizer_state(optimizer, network, state)
+
+
+def train(network: OneWeight, optimizer: torch.optim.Optimizer, steps: int) -> None:
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss = (network.weight * (step + 1.0) + network.bias).square().sum()
+        loss.backward()
+        optimizer.step()

@@ -1,0 +1,105 @@
+"""Recipes: what is read, what is refused, and what is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trainferry.errors import RecipeError
+from trainferry.train.recipe import (
+    list_recipes,
+    read_recipe,
+    recipe_differences,
+    recipe_to_toml,
+)
+
+
+@pytest.mark.parametrize("name", list_recipes())
+def test_a_written_recipe_reads_back_as_it_was(name: str, tmp_path: Path) -> None:
+    recipe = read_recipe(name)
+    path = tmp_path / f"{name}.toml"
+    path.write_text(recipe_to_toml(recipe), encoding="utf-8")
+    assert read_recipe(path) == recipe
+
+
+def test_odd_characters_of_an_alphabet_survive(tmp_path: Path) -> None:
+    recipe = read_recipe("crnn", [r'task.alphabet="a\"\\\u0007é汉"'])
+    path = tmp_path / "odd.toml"
+    path.write_text(recipe_to_toml(recipe), encoding="utf-8")
+    assert read_recipe(path).task.alphabet == 'a"\\\u0007é汉'
+
+
+def test_the_crnn_recipe_is_that_of_the_original() -> None:
+    recipe = read_recipe("crnn")
+    assert (recipe.picture.width, recipe.picture.height) == (100, 32)
+    assert len(recipe.task.alphabet) + 1 == 37
+    assert recipe.loop.batch == 64
+    assert (recipe.optimizer.momentum, recipe.optimizer.nesterov) == (0.95, True)
+    assert (recipe.schedule.steps, recipe.schedule.warmup_steps) == (240_000, 8_000)
+
+
+def test_a_misspelt_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "crnn"\n[optimizer]\nlearningrate = 0.1\n')
+    with pytest.raises(RecipeError, match="unknown key `learningrate`") as caught:
+        read_recipe(path)
+    assert caught.value.hint == "did you mean `learning_rate`?"
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("loop.batc=3", "unknown key `batc`"),
+        ("lop.batch=3", "unknown section `lop`"),
+        ("batch=many", "must be a whole number"),
+        ("batch=1.5", "must be a whole number"),
+        ("batch=true", "must be a whole number"),
+        ("optimizer.name=adan", "cannot be `adan`"),
+        ("name=crnn", "is a key of"),
+        ("batch", "not of the form key=value"),
+        ("batch=0", "loop.batch must be at least 1"),
+        ("optimizer.accumulation=3", "must divide loop.batch"),
+        ("task.alphabet=aa", "has a character twice"),
+        ("picture.width=30", "multiple of 4"),
+        ("precision.loss_scale=dynamic", "is for fp16"),
+    ],
+)
+def test_values_that_cannot_be_used_are_refused(override: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        read_recipe("crnn", [override])
+
+
+def test_a_key_of_one_section_needs_no_section() -> None:
+    assert read_recipe("crnn", ["batch=8"]).loop.batch == 8
+
+
+def test_an_unknown_recipe_names_the_known_ones() -> None:
+    with pytest.raises(RecipeError, match="there are: crnn") as caught:
+        read_recipe("crn")
+    assert "did you mean `crnn`?" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["../crnn", "recipes/../crnn"])
+def test_a_recipe_name_cannot_leave_its_folder(name: str) -> None:
+    with pytest.raises(RecipeError, match="no recipe called"):
+        read_recipe(name)
+
+
+def test_text_that_is_not_toml_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text("[loop\nbatch = 3")
+    with pytest.raises(RecipeError, match="is not TOML"):
+        read_recipe(path)
+
+
+def test_bases_in_a_circle_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "circle.toml"
+    path.write_text(f'base = "{path}"\n')
+    with pytest.raises(RecipeError, match="circle"):
+        read_recipe(path)
+
+
+def test_differences_are_listed_by_key() -> None:
+    changed = read_recipe("crnn", ["batch=8"])
+    assert recipe_differences(read_recipe("crnn"), changed) == {"loop.batch": (64, 8)}
