@@ -22,7 +22,8 @@ check: $(MARK)
 	$(BIN)/pytest -q -m "not slow and not cluster"
 
 $(MARK): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "trainferry needs Python 3.11 or newer; pass PYTHON=...")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "trainferry needs Python 3.11 or newer; pass PYTHON=...")'
+	@echo "installing into .venv; this happens once"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt 'torch==2.13.0'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[train,dev,docs]'

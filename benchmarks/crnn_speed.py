@@ -110,7 +110,12 @@ def measure(
         for case in cases:
             speed = benchmark(_recipe(arguments, case), device, arguments.steps)
             speeds[case].append(speed.images_per_second)
-        print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
+            print(
+                f"round {number + 1} of {arguments.rounds}: {case.precision}, batch {case.batch}: "
+                f"{speed.images_per_second:,.0f} images/s",
+                file=sys.stderr,
+                flush=True,
+            )
     for case in cases:
         recipe = _recipe(arguments, case)
         prepare(device, recipe.precision.name)

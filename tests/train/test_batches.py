@@ -143,3 +143,10 @@ def test_an_evaluation_sees_every_sample_once_and_masks_the_rest(
     assert read == ["ab", "cd", "e-f", "né", "01", "2"]
     known = source.alphabet.decode(batches[0].labels[2, : int(batches[0].lengths[2])].tolist())
     assert known == "ef"
+
+
+def test_the_shares_of_all_ranks_are_the_batch() -> None:
+    whole = stream_positions(50, 12, seed=3, number=7)
+    for ranks in (1, 2, 3, 4):
+        shares = [stream_positions(50, 12, 3, 7, rank, ranks) for rank in range(ranks)]
+        assert np.concatenate(shares).tolist() == whole.tolist()

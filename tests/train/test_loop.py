@@ -153,12 +153,12 @@ def test_an_overflow_changes_no_weight_and_no_step(data: Path, tmp_path: Path) -
         "precision.loss_scale=dynamic",
         "precision.initial_scale=1e38",
     )
-    before = {name: weight.clone() for name, weight in run.network.named_parameters()}
+    before = {name: value.clone() for name, value in run.network.state_dict().items()}
     batches = run.training_batches()
     results = [train_step(run, next(batches)) for _ in range(2)]
     assert [result.updated for result in results] == [False, False]
     assert (run.step, run.position) == (0, 2)
-    assert all(torch.equal(before[name], w) for name, w in run.network.named_parameters())
+    assert all(torch.equal(before[name], w) for name, w in run.network.state_dict().items())
     assert run.scale.overflows == 2
     assert run.scale.value == pytest.approx(0.5e38)
 
@@ -302,6 +302,14 @@ def test_weights_of_another_run_are_taken_over_where_they_fit(data: Path, tmp_pa
     assert torch.equal(
         first["convolutions.conv1.weight"], second.network.state_dict()["convolutions.conv1.weight"]
     )
+
+
+def test_a_classifier_of_other_characters_is_not_taken_over(data: Path, tmp_path: Path) -> None:
+    train(build(data, tmp_path / "first"), lambda _: None)
+    turned = "task.alphabet=" + read_recipe("crnn").task.alphabet[::-1]
+    second = build(data, tmp_path / "second", turned)
+    transfer = transfer_weights(second, tmp_path / "first", [])
+    assert dict(transfer.left) == {"classifier.weight": "its classes stand for other characters"}
 
 
 def test_nothing_that_fits_is_an_error(data: Path, tmp_path: Path) -> None:

@@ -43,10 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     device = choose_device(arguments.device)
     print(describe_device(device), file=sys.stderr)
     protocol = choose_protocol(arguments.protocol)
+    paths = [find_checkpoint(arguments.folder, arguments.checkpoint)]
     if arguments.all:
         paths = list_checkpoints(arguments.folder)
-    else:
-        paths = [find_checkpoint(arguments.folder, arguments.checkpoint)]
     rows = [_score(path, arguments, device) for path in paths]
     if unreadable := max((row["unreadable"] for row in rows), default=0):
         print(
@@ -66,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _score(path: Path, arguments: argparse.Namespace, device: torch.device) -> dict[str, Any]:
     from trainferry.train.checkpoint import read_facts
-    from trainferry.train.score_run import score_checkpoint
+    from trainferry.train.score_run import passes_over_data, score_checkpoint
 
     started = time.monotonic()
     scores = score_checkpoint(
@@ -75,11 +74,9 @@ def _score(path: Path, arguments: argparse.Namespace, device: torch.device) -> d
     facts = read_facts(path)
     return {
         "step": facts["step"],
-        "epoch": scores.pop("epoch"),
+        "epoch": passes_over_data(path),
         **scores,
-        "saved": time.strftime(
-            "%Y-%m-%d %H:%M:%S", time.localtime((path / "checkpoint.json").stat().st_mtime)
-        ),
+        "saved": facts.get("saved"),
         "seconds": round(time.monotonic() - started, 1),
     }
 
@@ -88,8 +85,10 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     head = f"{'step':>9}  {'epoch':>7}  {'sequence':>9}  {'character':>9}  {'edit':>7}"
     print(f"{head}  {'loss':>8}  {'samples':>8}  {'left out':>8}  saved")
     for row in rows:
+        epoch = "-" if row["epoch"] is None else f"{row['epoch']:.2f}"
         print(
-            f"{row['step']:>9}  {row['epoch']:>7.2f}  {row['sequence_accuracy']:>9.2%}  "
+            f"{row['step']:>9}  {epoch:>7}  {row['sequence_accuracy']:>9.2%}  "
             f"{row['character_accuracy']:>9.2%}  {row['edit_similarity']:>7.2%}  "
-            f"{row['loss']:>8.4f}  {row['samples']:>8.0f}  {row['left_out']:>8.0f}  {row['saved']}"
+            f"{row['loss']:>8.4f}  {row['samples']:>8.0f}  {row['left_out']:>8.0f}  "
+            f"{row['saved'] or '-'}"
         )

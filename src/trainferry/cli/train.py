@@ -75,7 +75,7 @@ def train_run(built: Run, device: str) -> Ended:
     """Train with everything a person or a program may want to see of it."""
     from trainferry.train.run_lock import only_here
 
-    with only_here(built.folder):
+    with only_here(built.folder, _say):
         return _train_shown(built, device)
 
 

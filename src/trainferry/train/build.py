@@ -209,6 +209,7 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     own = run.network.state_dict()
     loaded: dict[str, Tensor] = {}
     left: list[tuple[str, str]] = []
+    other_classes = _alphabet_of(origin) not in (None, run.recipe.task.alphabet)
     for name, value in load_weights(origin).items():
         if name not in own:
             left.append((name, "the network has no such weight"))
@@ -217,6 +218,8 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
         elif own[name].shape != value.shape:
             shapes = f"{tuple(value.shape)} there, {tuple(own[name].shape)} here"
             left.append((name, f"its shape is {shapes}"))
+        elif other_classes and name.startswith("classifier."):
+            left.append((name, "its classes stand for other characters"))
         else:
             loaded[name] = value
     if not loaded:
@@ -231,6 +234,12 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     if run.average is not None:
         run.average = WeightAverage(run.network, run.average.decay)
     return Transfer(tuple(loaded), tuple(left))
+
+
+def _alphabet_of(origin: Path) -> str | None:
+    """Return the characters of a run or checkpoint; a bare file of weights does not tell them."""
+    folder = origin.parent.parent if (origin / "checkpoint.json").is_file() else origin
+    return saved_recipe(folder).task.alphabet if (folder / "recipe.toml").is_file() else None
 
 
 def saved_recipe(folder: Path, overrides: Sequence[str] = ()) -> Recipe:

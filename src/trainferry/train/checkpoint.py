@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -55,7 +56,13 @@ def save_checkpoint(run: Path, checkpoint: Checkpoint) -> Path:
             f"{name}.safetensors": _write(partial / f"{name}.safetensors", _pack(tensors))
             for name, tensors in parts.items()
         }
-        facts = {"format": FORMAT, "step": checkpoint.step, **checkpoint.facts, "files": files}
+        facts = {
+            "format": FORMAT,
+            "step": checkpoint.step,
+            "saved": time.strftime("%Y-%m-%d %H:%M:%S"),
+            **checkpoint.facts,
+            "files": files,
+        }
         _write(partial / FACTS, json.dumps(facts, indent=1, ensure_ascii=False).encode())
         if folder.exists():
             shutil.rmtree(folder)

@@ -92,11 +92,13 @@ def train_step(run: Run, batch: Batch) -> StepResult:
     run.position += 1
     there = batch.to(run.device)
     run.optimizer.zero_grad(set_to_none=True)
+    statistics = _statistics(run) if run.scale.skips_overflows else {}
     loss, logits = _gradients(run, there)
     if run.scale.skips_overflows:
         finite = bool(run.scale.unscale(run.network.parameters()))
         run.scale.update(finite)
         if not finite:
+            run.network.load_state_dict(statistics, strict=False)
             return StepResult(loss, logits, updated=False, skipped=int(batch.skipped))
     _update(run)
     return StepResult(loss, logits, updated=True, skipped=int(batch.skipped))
@@ -114,6 +116,11 @@ def _gradients(run: Run, batch: Batch) -> tuple[Tensor, Tensor]:
         run.scale.scale(loss).backward()
         total = total + loss.detach()
     return total, logits.detach()
+
+
+def _statistics(run: Run) -> dict[str, Tensor]:
+    """Keep what the forward pass changes: one overflow would stay in a moving average forever."""
+    return {name: buffer.clone() for name, buffer in run.network.named_buffers()}
 
 
 def _update(run: Run) -> None:

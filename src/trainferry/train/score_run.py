@@ -8,7 +8,13 @@ from pathlib import Path
 import torch
 
 from trainferry.devices.device import pinned_memory_helps
-from trainferry.train.build import build_task, count_workers, evaluation_source, open_run
+from trainferry.train.build import (
+    build_task,
+    count_workers,
+    evaluation_source,
+    open_run,
+    saved_recipe,
+)
 from trainferry.train.checkpoint import read_facts
 from trainferry.train.data.batches import evaluation_batches
 from trainferry.train.evaluate import evaluate
@@ -23,7 +29,7 @@ def score_checkpoint(
     device: torch.device,
     overrides: Sequence[str] = (),
 ) -> dict[str, float]:
-    """Return the scores of one checkpoint, and after how many passes over its data it was saved."""
+    """Return the scores of one checkpoint."""
     opened = open_run(path, device=device, overrides=overrides)
     source = evaluation_source(opened.recipe, data, split, choose_protocol(protocol))
     batches = evaluation_batches(
@@ -34,9 +40,16 @@ def score_checkpoint(
     )
     task = build_task(opened.recipe, protocol)
     score = evaluate(opened.network, task, batches, opened.recipe.picture, device)
-    facts = read_facts(path)
-    seen = facts.get("position", 0) * opened.recipe.loop.batch
     scores = score.values()
     scores["left_out"] += len(source.records) - len(source)
     scores["unreadable"] += len(source.records.damage)
-    return {"epoch": seen / max(facts.get("samples") or 1, 1), **scores}
+    return scores
+
+
+def passes_over_data(path: Path) -> float | None:
+    """Return after how many passes a checkpoint was saved; None if it came from elsewhere."""
+    facts = read_facts(path)
+    if not facts.get("samples"):
+        return None
+    batch = saved_recipe(path.parent.parent).loop.batch
+    return float(facts["position"] * batch / facts["samples"])

@@ -155,11 +155,14 @@ def evaluation_batches(
 
 
 def stream_positions(
-    count: int, batch: int, seed: int, number: int
+    count: int, batch: int, seed: int, number: int, rank: int = 0, ranks: int = 1
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return which samples batch `number` of the stream holds."""
-    places = np.arange(number * batch, (number + 1) * batch, dtype=np.int64)
-    positions = np.empty(batch, np.int64)
+    """Return which samples batch `number` of the stream holds, or one rank's share of them."""
+    assert batch % ranks == 0
+    share = batch // ranks
+    first = number * batch + rank * share
+    places = np.arange(first, first + share, dtype=np.int64)
+    positions = np.empty(share, np.int64)
     for turn in np.unique(places // count):
         here = places // count == turn
         positions[here] = _pass_order(count, seed, int(turn))[places[here] % count]
