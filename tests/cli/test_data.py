@@ -11,7 +11,10 @@ import pytest
 from tests.train.data.samples import picture, write_words
 from trainferry.cli import data
 from trainferry.errors import DataError
+from trainferry.train.data.alphabet import Alphabet, read_alphabet, write_alphabet
+from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import encode_jpeg
+from trainferry.train.data.tfrecord import write_records
 
 
 def test_a_folder_is_packed_checked_and_unpacked(
@@ -72,6 +75,39 @@ def test_words_are_rendered_with_a_page_to_look_at(
     assert _run("words", "--to", tmp_path / "out", *options) == 0
     assert json.loads(capsys.readouterr().out)["count"] == 4
     assert page.is_file()
+
+
+def test_the_characters_of_the_labels_become_the_alphabet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_words(tmp_path / "train_1.tfrecords", ["Ferry", "中文"])
+    assert _run("alphabet", tmp_path, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["characters"] == "Fery中文"
+    assert read_alphabet(tmp_path).characters == "Fery中文"
+    assert _run("alphabet", tmp_path) == 0
+
+
+def test_another_alphabet_is_not_overwritten(tmp_path: Path) -> None:
+    write_words(tmp_path / "train_1.tfrecords", ["ab"])
+    write_alphabet(Alphabet("cab"), tmp_path)
+    with pytest.raises(DataError, match="another alphabet"):
+        _run("alphabet", tmp_path)
+    assert read_alphabet(tmp_path).characters == "cab"
+
+
+def test_the_alphabet_of_class_numbers_is_left_alone(tmp_path: Path) -> None:
+    write_alphabet(Alphabet("cab"), tmp_path)
+    raw = build_example({"images": picture(0, 32, 100).tobytes(), "labels": [1, 2]})
+    write_records(tmp_path / "records" / "train_1.tfrecords", [raw])
+    with pytest.raises(DataError, match="class numbers"):
+        _run("alphabet", tmp_path / "records")
+    assert not (tmp_path / "records" / "char_dict").exists()
+
+
+def test_one_file_is_checked_by_the_alphabet_of_its_folder(tmp_path: Path) -> None:
+    path = write_words(tmp_path / "tfrecords" / "train_1.tfrecords", ["中文"])
+    _run("alphabet", tmp_path)
+    assert _run("check", path, "--recipe", "crnn_cn", "--processes", "1") == 0
 
 
 def test_a_missing_split_is_an_error_with_a_hint(tmp_path: Path) -> None:

@@ -16,13 +16,10 @@ from trainferry.devices.device import (
     choose_device,
     describe_device,
     fused_optimizer_available,
-    generator_states,
     name_device,
-    new_generator,
     peak_memory_bytes,
     pinned_memory_helps,
     prepare,
-    restore_generator_states,
     seed_device,
     synchronize,
     total_memory_bytes,
@@ -121,23 +118,6 @@ def test_seeding_makes_random_numbers_repeat() -> None:
     first = torch.rand(4)
     seed_device(7, CPU)
     assert torch.equal(first, torch.rand(4))
-
-
-def test_a_generator_of_its_own_leaves_the_default_one_alone() -> None:
-    seed_device(7, CPU)
-    expected = torch.rand(2)
-    seed_device(7, CPU)
-    own = torch.rand(2, generator=new_generator(3, CPU))
-    assert torch.equal(torch.rand(2), expected)
-    assert torch.equal(own, torch.rand(2, generator=new_generator(3, CPU)))
-
-
-def test_random_numbers_go_on_where_they_were_kept(emulated_npu: torch.device) -> None:
-    for device in (CPU, emulated_npu):
-        states = generator_states(device)
-        expected = torch.rand(3, device=device)
-        restore_generator_states(states, device)
-        assert torch.equal(torch.rand(3, device=device), expected)
 
 
 def test_the_cpu_needs_no_tuning() -> None:

@@ -34,7 +34,7 @@ def test_statistics_are_averaged_and_counters_are_not() -> None:
     assert "1.num_batches_tracked" not in names
 
 
-def test_swapping_twice_changes_nothing() -> None:
+def test_an_average_in_force_leaves_everything_as_it_was_even_after_an_error() -> None:
     net = network()
     average = WeightAverage(net, 0.9)
     with torch.no_grad():
@@ -42,9 +42,9 @@ def test_swapping_twice_changes_nothing() -> None:
             weight.add_(1.0)
     live = {name: value.clone() for name, value in net.state_dict().items()}
     kept = {name: value.clone() for name, value in average.values.items()}
-    average.swap()
-    assert torch.equal(net.get_parameter("0.weight"), kept["0.weight"])
-    average.swap()
+    with pytest.raises(KeyboardInterrupt), average.in_force():  # noqa: PT012  # both belong inside
+        assert torch.equal(net.get_parameter("0.weight"), kept["0.weight"])
+        raise KeyboardInterrupt
     assert all(torch.equal(value, live[name]) for name, value in net.state_dict().items())
     assert all(torch.equal(value, kept[name]) for name, value in average.values.items())
 

@@ -113,7 +113,7 @@ def test_training_replaces_what_cannot_be_read_and_counts_it(tmp_path: Path) -> 
 def test_a_set_that_cannot_be_read_at_all_is_told(tmp_path: Path) -> None:
     write_records(tmp_path / "train_1.tfrecords", [word_record("ab", b"none")] * 5)
     source, _ = training_source(RECIPE, tmp_path, workers=0)
-    with pytest.raises(DataError, match="samples in a row cannot be read"):
+    with pytest.raises(DataError, match=r"^5 samples in a row cannot be read"):
         first_batches(source, 1)
 
 
@@ -150,3 +150,14 @@ def test_the_shares_of_all_ranks_are_the_batch() -> None:
     for ranks in (1, 2, 3, 4):
         shares = [stream_positions(50, 12, 3, 7, rank, ranks) for rank in range(ranks)]
         assert np.concatenate(shares).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_an_error_in_a_worker_keeps_its_hint(workers: int, tmp_path: Path) -> None:
+    records = [word_record("ab", b"no picture")] * 3
+    write_records(tmp_path / "train_1.tfrecords", records)
+    source, _ = training_source(read_recipe("crnn"), tmp_path, 0)
+    batches = training_batches(source, batch=2, seed=0, start=0, workers=workers, pinned=False)
+    with pytest.raises(DataError, match="cannot be read") as caught:
+        next(batches)
+    assert "data check" in caught.value.hint

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -154,7 +155,79 @@ def test_a_step_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, small(5))
     with pytest.raises(CheckpointError) as caught:
         find_checkpoint(tmp_path, "7")
-    assert "last, best, 5" in caught.value.hint
+    assert "last, 5" in caught.value.hint
+
+
+def test_a_best_checkpoint_that_was_removed_is_told_as_such(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, small(5))
+    save_checkpoint(tmp_path, replace(small(7), facts={"best": {"score": 0.5, "step": 5}}))
+    shutil.rmtree(find_checkpoint(tmp_path, "best"))
+    with pytest.raises(CheckpointError, match="`5`; it was the best, and is gone") as caught:
+        find_checkpoint(tmp_path, "best")
+    assert caught.value.hint == "there are: last, 7"
+
+
+def test_without_evaluations_the_last_is_the_best(tmp_path: Path) -> None:
+    for step in (5, 7):
+        save_checkpoint(tmp_path, replace(small(step), facts={"best": {"score": None}}))
+    assert find_checkpoint(tmp_path, "best").name == "step-00000007"
+
+
+@pytest.mark.parametrize("which", ["²", "-1", "first", ""])
+def test_what_is_no_step_is_told(which: str, tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, small(5))
+    with pytest.raises(CheckpointError, match="has no checkpoint"):
+        find_checkpoint(tmp_path, which)
+
+
+def test_a_copy_that_somebody_kept_is_neither_used_nor_removed(tmp_path: Path) -> None:
+    for step in (1, 2, 3):
+        save_checkpoint(tmp_path, small(step))
+    copy = tmp_path / "checkpoints" / "step-00000001-copy"
+    shutil.copytree(find_checkpoint(tmp_path, "1"), copy)
+    shutil.copytree(copy, tmp_path / "checkpoints" / "step-00000003.backup")
+    forget_old_checkpoints(tmp_path, keep=1, best_step=None)
+    assert [path.name for path in list_checkpoints(tmp_path)] == ["step-00000003"]
+    assert (copy / "checkpoint.json").is_file()
+
+
+def test_a_kill_while_old_checkpoints_go_leaves_no_half_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for step in (1, 2):
+        save_checkpoint(tmp_path, small(step))
+
+    def killed_on_the_way(folder: Path) -> None:
+        (folder / "checkpoint.json").unlink()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", killed_on_the_way)
+    with pytest.raises(KeyboardInterrupt):
+        forget_old_checkpoints(tmp_path, keep=1, best_step=None)
+    monkeypatch.undo()
+    assert [load_checkpoint(path).step for path in list_checkpoints(tmp_path)] == [2]
+    forget_old_checkpoints(tmp_path, keep=1, best_step=None)
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002"]
+
+
+def test_a_checkpoint_has_its_name_only_when_its_folder_is_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    plain_fsync, plain_rename = os.fsync, Path.rename
+
+    def fsync(handle: int) -> None:
+        synced.append(os.fstat(handle).st_ino)
+        plain_fsync(handle)
+
+    def rename(path: Path, target: Path) -> Path:
+        inside = [path, *path.iterdir()]
+        assert {each.stat().st_ino for each in inside} <= set(synced)
+        return plain_rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "rename", rename)
+    assert load_checkpoint(save_checkpoint(tmp_path, small())).step == 3
 
 
 def test_saving_a_step_again_replaces_it(tmp_path: Path) -> None:

@@ -51,7 +51,11 @@ def weights(folder: Path) -> dict[str, Tensor]:
 def assert_same_weights(one: Path, other: Path) -> None:
     left, right = (load_checkpoint(find_checkpoint(folder, "last")) for folder in (one, other))
     assert left.step == right.step
-    for mine, theirs in ((left.weights, right.weights), (left.training, right.training)):
+    for mine, theirs in (
+        (left.weights, right.weights),
+        (left.training, right.training),
+        (left.average or {}, right.average or {}),
+    ):
         assert mine.keys() == theirs.keys()
         assert [name for name in mine if not torch.equal(mine[name], theirs[name])] == []
 
@@ -203,6 +207,40 @@ def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(
         train(run, lambda _: None)
     assert "lower learning rate" in caught.value.hint
     assert list_checkpoints(tmp_path / "run") == []
+
+
+def test_an_update_that_ruins_the_weights_is_neither_scored_nor_saved(
+    data: Path, tmp_path: Path
+) -> None:
+    run = build(data, tmp_path / "run", "loop.log_every=100")
+    last = run.network.get_parameter("classifier.weight")
+    # The loss of the step whose update ruins the weights is still a good one.
+    last.register_hook(lambda gradient: gradient * (float("nan") if run.step == 9 else 1.0))
+    events: list[Event] = []
+    with pytest.raises(TrainingError, match="not finite numbers came out of step 10") as caught:
+        train(run, events.append)
+    assert "lower learning rate" in caught.value.hint
+    assert [event for event in events if isinstance(event, Evaluated)] == []
+    assert [path.name for path in list_checkpoints(tmp_path / "run")] == ["step-00000005"]
+
+
+def test_an_evaluation_that_fails_leaves_the_network_as_it_was(data: Path, tmp_path: Path) -> None:
+    run = build(data, tmp_path / "run", "loop.average=0.9")
+    weight = run.network.get_parameter("classifier.weight")
+    before: list[Tensor] = []
+
+    def stop_in_evaluation(_: torch.nn.Module, __: object) -> None:
+        if not run.network.training:
+            raise KeyboardInterrupt
+
+    run.network.register_forward_pre_hook(stop_in_evaluation)
+    with pytest.raises(KeyboardInterrupt):
+        train(run, lambda _: before.append(weight.detach().clone()))
+    assert run.step == 10
+    assert run.network.training
+    assert torch.equal(weight, before[-1])
+    assert run.average is not None
+    assert not torch.equal(weight, run.average.values["classifier.weight"])
 
 
 def test_training_stops_when_the_score_no_longer_rises(data: Path, tmp_path: Path) -> None:

@@ -97,6 +97,26 @@ def test_the_state_comes_back(name: str) -> None:
     assert torch.equal(one.bias, other.bias)
 
 
+@pytest.mark.parametrize("name", ["momentum", "adamw"])
+def test_the_state_comes_back_in_the_layout_of_the_weights(name: str) -> None:
+    recipe = OptimizerRecipe(name=name)  # type: ignore[arg-type]  # parametrised
+    network: nn.Module = nn.Conv2d(3, 4, 3)
+    network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in its annotations
+    optimizer = build_optimizer(recipe, network, CPU)
+    network(torch.ones(1, 3, 5, 5)).sum().backward()
+    optimizer.step()
+    state = optimizer_state(optimizer, network)
+    plain = {key: value.contiguous() for key, value in state.items()}
+    restore_optimizer_state(optimizer, network, plain)
+    restored = optimizer_state(optimizer, network)
+    weight = network.get_parameter("weight")
+    kept = [key for key, value in restored.items() if value.shape == weight.shape]
+    assert kept
+    for key in kept:
+        assert restored[key].stride() == weight.stride() != plain[key].stride()
+        assert torch.equal(restored[key], plain[key])
+
+
 def test_a_state_of_another_network_is_refused() -> None:
     network = OneWeight()
     optimizer = build_optimizer(OptimizerRecipe(), network, CPU)

@@ -63,6 +63,19 @@ def test_a_misspelt_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
         ("task.alphabet=aa", "has a character twice"),
         ("picture.width=30", "multiple of 4"),
         ("precision.loss_scale=dynamic", "is for fp16"),
+        ("network.dropout=2", "network.dropout must be from 0 to 1"),
+        ("network.hidden=0", "network.hidden must be a number of 1 or more"),
+        ("network.channels=[0, 4, 8, 8, 8, 8, 8]", "network.channels must be at least 1"),
+        ("loop.seed=-1", "loop.seed must be from 0"),
+        ("loop.patience=-1", "loop.patience must be a number of 0 or more"),
+        ("loop.average=1.5", "loop.average must be from 0 to 1"),
+        ("optimizer.learning_rate=nan", "optimizer.learning_rate must be positive"),
+        ("optimizer.learning_rate=inf", "optimizer.learning_rate must be positive"),
+        ("optimizer.betas=[1.5, 0.9]", "two numbers of 0 or more, below 1"),
+        ("optimizer.momentum=0", "nesterov needs an optimizer.momentum"),
+        ("optimizer.weight_decay=-1", "optimizer.weight_decay must be a number of 0 or more"),
+        ("optimizer.clip_norm=inf", "optimizer.clip_norm must be a number of 0 or more"),
+        ("augment.noise=nan", "augment.noise must be from 0 to 1"),
     ],
 )
 def test_values_that_cannot_be_used_are_refused(override: str, message: str) -> None:
@@ -97,6 +110,20 @@ def test_bases_in_a_circle_are_told(tmp_path: Path) -> None:
     path = tmp_path / "circle.toml"
     path.write_text(f'base = "{path}"\n')
     with pytest.raises(RecipeError, match="circle"):
+        read_recipe(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('base = "crnn"\nloop = 3\n', "must be a section"),
+        ("base = 5\n", "`base` in .* must be a name"),
+    ],
+)
+def test_a_recipe_of_the_wrong_shape_is_told(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text(text)
+    with pytest.raises(RecipeError, match=message):
         read_recipe(path)
 
 

@@ -19,7 +19,6 @@ from trainferry.train.score import (
     choose_protocol,
     edit_distance,
     edit_similarity,
-    format_scores,
     plain_edit_distance,
 )
 
@@ -159,16 +158,6 @@ def test_protocols_travel_to_other_processes() -> None:
         assert pickle.loads(pickle.dumps(protocol)) == protocol
 
 
-def test_the_table_tells_numbers_and_rules() -> None:
-    table = format_scores([("svt", scored("exact", WORDS)), ("ic03", scored("alnum36", WORDS))])
-    lines = table.splitlines()
-    assert lines[0].index("sequence") + 8 == lines[1].index("%") + 1
-    assert "50.00%" in lines[1]
-    assert "exact: every sample" in table
-    assert "alnum36: lower case" in table
-    assert [line.rstrip() for line in lines] == lines
-
-
 @settings(max_examples=100, deadline=None)
 @given(words, words)
 def test_an_alignment_is_as_short_as_the_distance(one: str, two: str) -> None:
@@ -200,3 +189,14 @@ def test_only_the_worst_words_are_kept() -> None:
         mistakes.add("a" * 100, "a" * (100 - number))
     assert len(mistakes.worst_words()) == 20
     assert mistakes.worst_words()[0][1] == "a"
+
+
+def test_mistakes_of_two_parts_add_up() -> None:
+    whole, one, two = Mistakes(), Mistakes(), Mistakes()
+    for part, words_of_part in ((one, [("cat", "car"), ("dog", "")]), (two, [("cow", "car")])):
+        for truth, read in words_of_part:
+            part.add(truth, read)
+            whole.add(truth, read)
+    one.merge(two)
+    assert one.most_confused() == whole.most_confused()
+    assert {word for word, _ in one.worst_words()} == {"cat", "dog", "cow"}

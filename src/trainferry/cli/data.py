@@ -97,12 +97,15 @@ def run_unpack(arguments: argparse.Namespace) -> int:
 def run_check(arguments: argparse.Namespace) -> int:
     from trainferry.train.build import open_words, with_alphabet
     from trainferry.train.data.check import check_words
+    from trainferry.train.data.pack import PLACE
     from trainferry.train.data.tfrecord import find_records
     from trainferry.train.networks.crnn import columns_of
     from trainferry.train.recipe import read_recipe
 
     source: Path = arguments.source
     folder = source.parent if source.is_file() else source
+    if source.is_file() and folder.name == PLACE:
+        folder = folder.parent
     recipe = with_alphabet(read_recipe(arguments.recipe, arguments.set), folder)
     paths = [source] if source.is_file() else find_records(source, arguments.split)
     records = open_words(recipe, paths)
@@ -120,12 +123,12 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 
 def run_alphabet(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.alphabet import Alphabet, write_alphabet
+    from trainferry.train.data.alphabet import Alphabet, add_alphabet
     from trainferry.train.data.check import find_characters
 
     characters = find_characters(arguments.source, arguments.split, arguments.case)
     folder = arguments.source / "char_dict"
-    write_alphabet(Alphabet(characters), folder)
+    add_alphabet(Alphabet(characters), arguments.source)
     facts = {"folder": str(folder), "characters": characters, "classes": len(characters) + 1}
     shown = characters if len(characters) <= 100 else characters[:100] + " …"
     _print(arguments, facts, f"{len(characters)} characters and the blank, in {folder}\n{shown}")

@@ -59,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     else:
         _print_table(rows)
+        if len(rows) == 1 and rows[0]["confused"]:
+            _print_mistakes(rows[0])
         print(f"protocol {protocol.name}: {protocol.rule}", file=sys.stderr)
     return 0
 
@@ -75,7 +77,8 @@ def _score(path: Path, arguments: argparse.Namespace, device: torch.device) -> d
     return {
         "step": facts["step"],
         "epoch": passes_over_data(path),
-        **scores,
+        **scores.values,
+        **scores.details,
         "saved": facts.get("saved"),
         "seconds": round(time.monotonic() - started, 1),
     }
@@ -92,3 +95,19 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
             f"{row['loss']:>8.4f}  {row['samples']:>8.0f}  {row['left_out']:>8.0f}  "
             f"{row['saved'] or '-'}"
         )
+
+
+def _print_mistakes(row: dict[str, Any]) -> None:
+    confused = ", ".join(
+        f"{_shown(each['truth'])} as {_shown(each['read'])} ({each['times']})"
+        for each in row["confused"]
+    )
+    worst = ", ".join(
+        f"{each['truth']} as {each['read'] or 'nothing'}" for each in row["worst"][:5]
+    )
+    print(f"most often read wrong: {confused}")
+    print(f"worst words: {worst}")
+
+
+def _shown(character: str) -> str:
+    return character or "(none)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from trainferry import __version__
 from trainferry.cli.parser import Parser
 from trainferry.devices.autoload import guard_autoload
+from trainferry.devices.threads import wait_politely
 from trainferry.errors import TrainferryError, UsageError
 
 # In the order of a user's way through the product.
@@ -29,12 +31,14 @@ COMMANDS = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 when done, 1 for a problem the user can fix, 2 for wrong usage."""
+    _open_closed_streams()
     parser = build_parser()
     given = sys.argv[1:] if arguments is None else arguments
     if not given:
         parser.print_help(sys.stderr)
         return 2
     parsed = parser.parse_args(given)
+    wait_politely()
     if note := guard_autoload():
         print(note, file=sys.stderr)
     try:
@@ -46,6 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         print(" ".join(["stopped", *map(str, stop.args)]), file=sys.stderr)
         code = 130
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("trainferry"):
+            raise
+        _complain(
+            f"the package `{error.name}` is not installed, and this command needs it",
+            "pip install 'trainferry[train]' installs all that training needs",
+        )
+        code = 1
     except BrokenPipeError:
         _drop_output()  # the reader of a pipe, `head` for example, has seen enough
         code = 0
@@ -64,6 +76,19 @@ def build_parser() -> Parser:
     for command in COMMANDS:
         importlib.import_module(f"trainferry.cli.{command}").add_parser(subparsers)
     return parser
+
+
+def _open_closed_streams() -> None:
+    """Give Python something to write to where the caller closed stdout or stderr.
+
+    A path that is no UTF-8 is shown with backslashes rather than not at all.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _complain(problem: str, hint: str) -> None:

@@ -109,7 +109,7 @@ def describe(event: Event, steps: int) -> str:  # noqa: PLR0911  # one line per 
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as people say them: 45 s, 12 min, 3 h 20 min."""
+    """Return seconds as people say them: 45 s, 12 min 05 s, 3 h 20 min."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

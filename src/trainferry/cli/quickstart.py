@@ -87,7 +87,7 @@ def _score(folder: Path, device: torch.device) -> dict[str, float]:
     from trainferry.train.score_run import score_checkpoint
 
     path = find_checkpoint(folder / "run", "best")
-    scores = score_checkpoint(path, folder / "data", "val", "alnum36", device)
+    scores = score_checkpoint(path, folder / "data", "val", "alnum36", device).values
     _say(
         f"{scores['sequence_accuracy']:.1%} of {scores['samples']:.0f} held-out words read without "
         f"a mistake, {scores['character_accuracy']:.1%} of their characters"

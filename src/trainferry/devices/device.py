@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 
 import torch
-from torch import Tensor
 
 from trainferry.devices import emulated_npu
 from trainferry.devices.precision import Precision
@@ -114,30 +112,6 @@ def seed_device(seed: int, device: torch.device) -> None:
     torch.manual_seed(seed)
     if device.type != "cpu":
         _module(device).manual_seed_all(seed)
-
-
-def new_generator(seed: int, device: torch.device) -> torch.Generator:
-    """A generator of its own, for random operators on `device`."""
-    home = torch.device("cpu") if is_emulated(device) else device
-    return torch.Generator(home).manual_seed(seed)
-
-
-def generator_states(device: torch.device) -> dict[str, Tensor]:
-    """What the default generators will draw next: that of the CPU and, if it has one, `device`."""
-    states = {"cpu": torch.get_rng_state()}
-    if device.type != "cpu" and not is_emulated(device):
-        states["device"] = _module(device).get_rng_state(device)
-    return states
-
-
-def restore_generator_states(states: Mapping[str, Tensor], device: torch.device) -> None:
-    """Make the default generators go on from `generator_states()`.
-
-    A run that moves to another kind of device goes on with the generator the new one has.
-    """
-    torch.set_rng_state(states["cpu"])
-    if "device" in states and device.type != "cpu" and not is_emulated(device):
-        _module(device).set_rng_state(states["device"], device)
 
 
 def synchronize(device: torch.device) -> None:

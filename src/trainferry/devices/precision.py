@@ -47,8 +47,3 @@ def check_precision(device: torch.device, precision: Precision) -> None:
             f"{torch.cuda.get_device_name(device)} cannot compute in bf16",
             hint="use precision fp16 with loss scaling, or fp32",
         )
-
-
-def needs_loss_scale(precision: Precision) -> bool:
-    """Only fp16 has too few exponent bits for the gradients of a loss near one."""
-    return precision == "fp16"

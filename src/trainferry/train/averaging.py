@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from torch import Tensor, nn
 
@@ -25,9 +28,17 @@ class WeightAverage:
         for name, average in self.values.items():
             average.copy_(values[name])
 
+    @contextmanager
+    def in_force(self) -> Iterator[None]:
+        """Let the network work with the average inside, whatever happens there."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
     @torch.no_grad()
-    def swap(self) -> None:
-        """Exchange the network's weights and their average; a second call undoes the first."""
+    def _swap(self) -> None:
         for name, average in self.values.items():
             live = self._live[name]
             kept = live.clone()

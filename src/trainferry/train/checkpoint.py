@@ -64,6 +64,7 @@ def save_checkpoint(run: Path, checkpoint: Checkpoint) -> Path:
             "files": files,
         }
         _write(partial / FACTS, json.dumps(facts, indent=1, ensure_ascii=False).encode())
+        _sync_folder(partial)
         if folder.exists():
             shutil.rmtree(folder)
         partial.rename(folder)
@@ -121,7 +122,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
             f"`{folder}` is no checkpoint: {FACTS} cannot be read",
             hint="give the folder of a run, or one of its checkpoints/step-… folders",
         ) from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, "it is not complete JSON") from error
     if not sound:
         raise _damaged(path, "its entries are not those of a checkpoint")
@@ -134,8 +135,9 @@ def read_facts(folder: Path) -> dict[str, Any]:
 
 
 def list_checkpoints(run: Path) -> list[Path]:
-    """Return the complete checkpoints of a run, oldest first."""
-    return sorted(path for path in (run / "checkpoints").glob("step-*") if not _is_partial(path))
+    """Return the complete checkpoints of a run, oldest first; copies under other names are not."""
+    found = (run / "checkpoints").glob("step-*")
+    return sorted(path for path in found if path.name.removeprefix("step-").isdecimal())
 
 
 def find_checkpoint(run: Path, which: str) -> Path:
@@ -148,14 +150,16 @@ def find_checkpoint(run: Path, which: str) -> Path:
         )
     if which == "last":
         return found[-1]
-    if which == "best":
+    best = which == "best"
+    if best:
         facts = read_facts(found[-1])  # without evaluations, the last is the best there is
         which = str((facts.get("best") or {}).get("step") or facts["step"])
-    wanted = run / "checkpoints" / f"step-{int(which):08d}" if which.isdigit() else None
+    wanted = run / "checkpoints" / f"step-{int(which):08d}" if which.isdecimal() else None
     if wanted not in found:
         steps = ", ".join(str(int(path.name.removeprefix("step-"))) for path in found)
+        gone = "; it was the best, and is gone" if best else ""
         raise CheckpointError(
-            f"`{run}` has no checkpoint `{which}`", hint=f"there are: last, best, {steps}"
+            f"`{run}` has no checkpoint `{which}`{gone}", hint=f"there are: last, {steps}"
         )
     assert wanted is not None
     return wanted
@@ -167,7 +171,8 @@ def forget_old_checkpoints(run: Path, keep: int, best_step: int | None) -> None:
         shutil.rmtree(path)
     for path in list_checkpoints(run)[:-keep]:
         if path.name != f"step-{best_step or -1:08d}":
-            shutil.rmtree(path)
+            # Renamed first: a kill in between leaves no half checkpoint under a whole one's name.
+            shutil.rmtree(path.rename(path.with_name(path.name + _PARTIAL)))
 
 
 def check_not_pickle(path: Path) -> None:
@@ -225,10 +230,6 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _is_partial(path: Path) -> bool:
-    return path.name.endswith(_PARTIAL)
 
 
 def _damaged(path: Path, why: str) -> CheckpointError:

@@ -26,9 +26,11 @@ def evaluate(
     was_training = network.training
     network.eval()
     score = task.new_score()
-    with full_precision(device):
-        for batch in batches:
-            there = batch.to(device)
-            score.add(network(network_input(there.images, picture)), there)
-    network.train(was_training)
+    try:
+        with full_precision(device):
+            for batch in batches:
+                there = batch.to(device)
+                score.add(network(network_input(there.images, picture)), there)
+    finally:
+        network.train(was_training)
     return score

@@ -7,6 +7,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -73,6 +74,7 @@ def train(run: Run, tell: Tell) -> Ended:
             _log(run, watch, result, tell)
         scores = None
         if run.validation is not None and (run.step % loop.evaluate_every == 0 or last):
+            _check_finite(run, result)
             scores = _evaluate(run, tell)
         if run.step % loop.save_every == 0 or last or run.best_step == run.step or stops(run):
             _save(run, watch, result, scores, tell)
@@ -210,13 +212,10 @@ def _log(run: Run, watch: _Watch, result: StepResult, tell: Tell) -> None:
 
 
 def _evaluate(run: Run, tell: Tell) -> dict[str, float]:
-    if run.average is not None:
-        run.average.swap()
-    score = evaluate(
-        run.network, run.task, run.validation_batches(), run.recipe.picture, run.device
-    )
-    if run.average is not None:
-        run.average.swap()
+    with run.average.in_force() if run.average is not None else nullcontext():
+        score = evaluate(
+            run.network, run.task, run.validation_batches(), run.recipe.picture, run.device
+        )
     scores = score.values()
     value = scores[score.primary]
     better = run.best_score is None or value > run.best_score
@@ -230,7 +229,7 @@ def _evaluate(run: Run, tell: Tell) -> dict[str, float]:
 def _save(
     run: Run, watch: _Watch, result: StepResult, scores: dict[str, float] | None, tell: Tell
 ) -> None:
-    _finite_loss(run, result)
+    _check_finite(run, result)
     watch.tick()
     path = save_checkpoint(run.folder, run.state(scores))
     forget_old_checkpoints(run.folder, run.recipe.loop.keep, run.best_step)
@@ -238,15 +237,26 @@ def _save(
     watch.restart()
 
 
+def _check_finite(run: Run, result: StepResult) -> None:
+    """Look at the weights too: the loss of a step tells nothing of what its update made."""
+    _finite_loss(run, result)
+    if not all(bool(value.isfinite().all()) for value in run.network.state_dict().values()):
+        raise _not_finite(run, math.nan, "weights that are not finite numbers came out of")
+
+
 def _finite_loss(run: Run, result: StepResult) -> float:
     loss = float(result.loss)
     if not math.isfinite(loss):
-        advice = run.task.diagnose((Snapshot(run.step, loss, 0.0, 1.0),))
-        raise TrainingError(
-            f"the loss is {loss} at step {run.step}; nothing was saved since the last checkpoint",
-            hint=advice or "try a lower learning rate",
-        )
+        raise _not_finite(run, loss, f"the loss is {loss} at")
     return loss
+
+
+def _not_finite(run: Run, loss: float, what: str) -> TrainingError:
+    advice = run.task.diagnose((Snapshot(run.step, loss, 0.0, 1.0),))
+    return TrainingError(
+        f"{what} step {run.step}; nothing was saved since the last checkpoint",
+        hint=advice or "try a lower learning rate",
+    )
 
 
 def _end(run: Run, watch: _Watch, reason: str, tell: Tell) -> Ended:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Self
 
 from trainferry.train.score import edit_similarity
 
@@ -28,6 +29,12 @@ class Mistakes:
         entry = (-edit_similarity(truth, read), -self._words, truth, read)
         keep = heapq.heappush if len(self._worst) < KEPT_WORDS else heapq.heappushpop
         keep(self._worst, entry)
+
+    def merge(self, other: Self) -> None:
+        self._words += other._words
+        self.confusions.update(other.confusions)
+        self._worst = heapq.nlargest(KEPT_WORDS, self._worst + other._worst)
+        heapq.heapify(self._worst)
 
     def most_confused(self, count: int = 20) -> list[tuple[str, str, int]]:
         """Return truth, reading and how often, most often first."""

@@ -56,14 +56,17 @@ def restore_optimizer_state(
     optimizer: Optimizer, network: nn.Module, state: dict[str, Tensor]
 ) -> None:
     weights = dict(network.named_parameters())
-    for key, value in state.items():
+    for key, saved in state.items():
         name, _, entry = key.partition("::")
         if name not in weights:
             raise CheckpointError(
                 f"the optimizer state holds `{name}`, which the network does not have",
                 hint="this checkpoint belongs to another network; start a new run folder",
             )
-        weight = weights[name]
+        weight, value = weights[name], saved
+        if value.ndim and value.shape == weight.shape:
+            # Checkpoints hold plain rows; fused updates want the layout of the weight.
+            value = torch.empty_like(weight, dtype=value.dtype).copy_(value)
         # Adam counts its steps on the CPU unless it is fused.
         place = weight.device if value.ndim or _counts_on_device(optimizer) else value.device
         optimizer.state[weight][entry] = value.to(place)

@@ -100,12 +100,16 @@ def _read_tables(path: Path, depth: int = 0) -> dict[str, Any]:
     base = tables.pop("base", None)
     if base is None:
         return tables
+    if not isinstance(base, str):
+        raise RecipeError(f"`base` in `{path}` must be a name, not {base!r}", hint='write "crnn"')
     if depth > 8:
         raise RecipeError(f"the bases of `{path}` go in a circle", hint="remove one `base`")
     merged = _read_tables(_find_recipe(base), depth + 1)
     for key, value in tables.items():
         known = merged.get(key)
-        merged[key] = {**known, **value} if isinstance(known, dict) else value
+        if isinstance(known, dict) and isinstance(value, dict):
+            value = {**known, **value}  # noqa: PLW2901  # a section on top of its base
+        merged[key] = value
     return merged
 
 

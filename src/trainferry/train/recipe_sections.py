@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -167,9 +168,53 @@ def check_recipe(recipe: Recipe) -> None:
         "precision.loss_scale is for fp16; bf16 and fp32 need none": (
             recipe.precision.loss_scale != "none" and recipe.precision.name != "fp16"
         ),
-        "optimizer.learning_rate must be positive": recipe.optimizer.learning_rate <= 0,
-        "optimizer.betas must be two numbers": len(recipe.optimizer.betas) != 2,
+        "optimizer.learning_rate must be positive": not (
+            0 < recipe.optimizer.learning_rate < math.inf
+        ),
+        "optimizer.betas must be two numbers of 0 or more, below 1": len(recipe.optimizer.betas)
+        != 2
+        or not all(0 <= beta < 1 for beta in recipe.optimizer.betas),
+        "optimizer.nesterov needs an optimizer.momentum above 0": recipe.optimizer.nesterov
+        and recipe.optimizer.momentum == 0,
+        "network.channels must be at least 1": min(recipe.network.channels, default=1) < 1,
+        **_out_of_range(recipe),
     }
     for problem, present in problems.items():
         if present:
             raise RecipeError(f"recipe `{recipe.name}`: {problem}", hint="change that value")
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "network.hidden": (1, math.inf),
+    "network.layers": (1, math.inf),
+    "network.dropout": (0, 1),
+    "network.norm_decay": (0, 1),
+    "task.max_length": (1, math.inf),
+    "data.workers": (-1, math.inf),
+    "data.minimum_kept": (0, 1),
+    "augment.geometry": (0, 1),
+    "augment.colour": (0, 1),
+    "augment.blur": (0, 1),
+    "augment.noise": (0, 1),
+    "optimizer.momentum": (0, 1),
+    "optimizer.epsilon": (0, math.inf),
+    "optimizer.weight_decay": (0, math.inf),
+    "optimizer.clip_norm": (0, math.inf),
+    "schedule.warmup_steps": (0, math.inf),
+    "schedule.end_learning_rate": (0, math.inf),
+    "schedule.power": (0, math.inf),
+    "loop.seed": (0, 2**63 - 1),
+    "loop.patience": (0, math.inf),
+    "loop.average": (0, 1),
+}
+
+
+def _out_of_range(recipe: Recipe) -> dict[str, bool]:
+    problems = {}
+    for key, (low, high) in _RANGES.items():
+        section, name = key.split(".")
+        value = getattr(getattr(recipe, section), name)
+        within = f"from {low} to {high}" if high < math.inf else f"a number of {low} or more"
+        # Written so that NaN and infinity are outside.
+        problems[f"{key} must be {within}"] = not (low <= value <= high and value < math.inf)
+    return problems

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Self
 
@@ -139,26 +139,6 @@ def plain_edit_distance(truth: str, read: str) -> int:
             diagonal = row[place]
             row[place] = min(change, row[place] + 1, row[place - 1] + 1)
     return row[-1]
-
-
-def format_scores(rows: Iterable[tuple[str, WordScore]]) -> str:
-    """Return a table with one line per named score, and below it the rules that were used."""
-    rows = list(rows)
-    width = max([len("set"), *(len(name) for name, _ in rows)])
-    protocol_width = max([len("protocol"), *(len(score.protocol.name) for _, score in rows)])
-    lines = [
-        f"{'set':{width}}  {'protocol':{protocol_width}}  sequence  character  edit     "
-        f"samples  left out"
-    ]
-    for name, score in rows:
-        values = score.values()
-        lines.append(
-            f"{name:{width}}  {score.protocol.name:{protocol_width}}  "
-            f"{values['sequence_accuracy']:8.2%}  {values['character_accuracy']:9.2%}  "
-            f"{values['edit_similarity']:7.2%}  {values['samples']:7.0f}  {values['left_out']:8.0f}"
-        )
-    rules = {score.protocol.name: score.protocol.rule for _, score in rows}
-    return "\n".join(lines + [f"{name}: {rule}" for name, rule in rules.items()])
 
 
 def _sums() -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,6 +23,14 @@ from trainferry.train.evaluate import evaluate
 from trainferry.train.score import choose_protocol
 
 
+@dataclass(frozen=True)
+class CheckpointScore:
+    """The named scores of a checkpoint, and which mistakes it makes."""
+
+    values: dict[str, float]
+    details: dict[str, Any]
+
+
 def score_checkpoint(
     path: Path,
     data: Path,
@@ -28,8 +38,8 @@ def score_checkpoint(
     protocol: str,
     device: torch.device,
     overrides: Sequence[str] = (),
-) -> dict[str, float]:
-    """Return the scores of one checkpoint."""
+) -> CheckpointScore:
+    """Score one checkpoint on every sample of a split that the protocol counts."""
     opened = open_run(path, device=device, overrides=overrides)
     source = evaluation_source(opened.recipe, data, split, choose_protocol(protocol))
     batches = evaluation_batches(
@@ -43,7 +53,7 @@ def score_checkpoint(
     scores = score.values()
     scores["left_out"] += len(source.records) - len(source)
     scores["unreadable"] += len(source.records.damage)
-    return scores
+    return CheckpointScore(scores, score.details())
 
 
 def passes_over_data(path: Path) -> float | None:

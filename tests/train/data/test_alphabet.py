@@ -105,3 +105,15 @@ def test_a_char_dict_of_other_characters_is_refused(tmp_path: Path) -> None:
 def test_a_folder_without_a_map_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no ord_map\.json"):
         read_alphabet(tmp_path)
+
+
+def test_a_map_saved_with_a_mark_at_its_start_is_read(tmp_path: Path) -> None:
+    (tmp_path / "ord_map.json").write_text('{"0_index": "97"}', encoding="utf-8-sig")
+    assert read_alphabet(tmp_path).characters == "a"
+
+
+@pytest.mark.parametrize("content", ['{"0_index": "55296"}', "[" * 100_000])
+def test_no_map_ends_in_another_error(tmp_path: Path, content: str) -> None:
+    (tmp_path / "ord_map.json").write_text(content)
+    with pytest.raises(DataError, match="no dictionary of classes"):
+        read_alphabet(tmp_path)

@@ -10,6 +10,12 @@ from PIL import Image
 from tests.train.data.samples import open_words, picture, saved
 from trainferry.errors import DataError
 from trainferry.train.data import folder as module
+from trainferry.train.data.alphabet import (
+    LATIN36_ZOO,
+    Alphabet,
+    read_alphabet,
+    write_alphabet,
+)
 from trainferry.train.data.example import parse_example
 from trainferry.train.data.folder import FolderOptions, pack_folder
 from trainferry.train.data.pictures import encode_jpeg, encode_png
@@ -134,6 +140,29 @@ def test_several_processes_write_several_files(
     records = open_words(paths)
     assert [records.text(number) for number in range(10)] == [f"word{n}" for n in range(10)]
     assert told == [(4, 10), (8, 10), (10, 10)]
+
+
+@pytest.mark.parametrize("split", ["", "../../out", "a/b", "*"])
+def test_a_split_is_a_word(tmp_path: Path, split: str) -> None:
+    source = _folder(tmp_path, "a.jpg\tgood\n")
+    with pytest.raises(DataError, match="cannot name a split"):
+        pack_folder(source, tmp_path / "out", FolderOptions(split=split))
+
+
+def test_a_list_that_was_corrected_is_packed_into_the_same_folder(tmp_path: Path) -> None:
+    source = _folder(tmp_path, "wrong/a.jpg\tgood\n")
+    with pytest.raises(DataError, match="not one word"):
+        pack_folder(source, tmp_path / "out", FolderOptions())
+    (source / "gt.tsv").write_text("a.jpg\tgood\n")
+    assert pack_folder(source, tmp_path / "out", FolderOptions()).written == 1
+
+
+def test_raw_records_are_not_added_to_those_of_another_alphabet(tmp_path: Path) -> None:
+    source = _folder(tmp_path, "a.jpg\tgood\n")
+    write_alphabet(Alphabet(LATIN36_ZOO), tmp_path / "out")
+    with pytest.raises(DataError, match="another alphabet"):
+        pack_folder(source, tmp_path / "out", FolderOptions(split="val", layout="raw"))
+    assert read_alphabet(tmp_path / "out").characters == LATIN36_ZOO
 
 
 def _folder(tmp_path: Path, content: str) -> Path:

@@ -110,6 +110,21 @@ def test_a_tree_without_its_lists_is_told(tmp_path: Path, name: str) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_a_mark_at_the_start_of_the_lexicon_is_no_letter(tmp_path: Path) -> None:
+    tree = _tree(tmp_path)
+    (tree / "lexicon.txt").write_text("\n".join(WORDS), encoding="utf-8-sig")
+    pack_synth90k(tree, tmp_path / "out", Synth90kOptions(splits=("val",)))
+    assert open_words(find_records(tmp_path / "out", "val")).text(0) == WORDS[0]
+
+
+def test_an_absurd_index_is_counted(tmp_path: Path) -> None:
+    tree = _tree(tmp_path)
+    with (tree / "annotation_val.txt").open("a") as file:
+        file.write("x.jpg " + "9" * 5000 + "\n")
+    report = pack_synth90k(tree, tmp_path / "out", Synth90kOptions(splits=("val",)))
+    assert report.reasons() == {"line that is not `path index`": 1}
+
+
 def _tree(tmp_path: Path) -> Path:
     tree = tmp_path / "90kDICT32px"
     (tree / "1" / "0").mkdir(parents=True)

@@ -11,6 +11,7 @@ import re
 import struct
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 from tests.train.data.samples import picture
 from trainferry.errors import DataError, RecordError
+from trainferry.train.data import record_index
 from trainferry.train.data.crc32c import masked_crc32c
 from trainferry.train.data.pictures import encode_jpeg
 from trainferry.train.data.tfrecord import (
@@ -42,6 +44,32 @@ def test_what_is_written_is_read(
     path = tmp_path_factory.mktemp("trip") / "a.tfrecords"
     assert write_records(path, records) == len(records)
     assert _read(RecordFile(path)) == records
+
+
+def test_a_file_that_ends_in_zeros_takes_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.tfrecords"
+    write_records(path, RECORDS)
+    with path.open("ab") as end:
+        end.write(bytes(1 << 24))
+    tracemalloc.start()
+    file = RecordFile(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (_read(file), len(file.damage)) == (RECORDS, 1)
+    assert most < 1 << 25
+
+
+def test_more_records_than_one_portion_are_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record_index, "_CHUNK", 3)
+    assert _read(_file(tmp_path)) == RECORDS
+
+
+def test_files_numbered_with_odd_digits_are_sorted(tmp_path: Path) -> None:
+    for name in ("train_1²3.tfrecords", "train_1.tfrecords"):
+        write_records(tmp_path / name, RECORDS)
+    assert len(find_records(tmp_path, "train")) == 2
 
 
 def test_records_are_found_by_number(tmp_path: Path) -> None:

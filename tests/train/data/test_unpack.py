@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import pytest
@@ -123,3 +124,44 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(DataError, match="no space left"):
         unpack_records([path], tmp_path / "back")
     assert sorted(item.name for item in tmp_path.iterdir()) == ["a.tfrecords", "a.tfrecords.index"]
+
+
+def test_names_too_long_for_a_file_are_cut(tmp_path: Path) -> None:
+    names = ["字" * 100 + ".jpg", "字" * 100, "a.jpg", "a.jpg/" + "字/" * 3 + "字" * 90]
+    records = [encoded_word("x", name=name) for name in names]
+    write_records(tmp_path / "a.tfrecords", records)
+    assert unpack_records([tmp_path / "a.tfrecords"], tmp_path / "back").written == 4
+    listed = (tmp_path / "back" / "gt.tsv").read_text().splitlines()
+    assert all((tmp_path / "back" / line.split("\t")[0]).is_file() for line in listed)
+
+
+def test_many_pictures_of_one_name_are_told_apart_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_records(tmp_path / "a.tfrecords", [encoded_word("x", name="a.jpg")] * 50)
+    tried: list[Path] = []
+    path_open = Path.open
+
+    def counting(path: Path, mode: str = "r", **options: Any) -> IO[Any]:
+        if mode == "xb":
+            tried.append(path)
+        return path_open(path, mode, **options)
+
+    monkeypatch.setattr(Path, "open", counting)
+    unpack_records([tmp_path / "a.tfrecords"], tmp_path / "back")
+    assert len(set(tried)) == len(tried) == 50
+
+
+@pytest.mark.parametrize("given", [".", "link"])
+def test_an_empty_folder_is_filled_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    write_words(tmp_path / "a.tfrecords", ["one"])
+    (tmp_path / "back").mkdir()
+    (tmp_path / "back" / "link").symlink_to(tmp_path / "other")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / ("other" if given == "." else "back"))
+    before = (tmp_path / "other").stat().st_ino
+    unpack_records([tmp_path / "a.tfrecords"], Path(given))
+    assert (tmp_path / "other").stat().st_ino == before
+    assert sorted(path.suffix for path in (tmp_path / "other").iterdir()) == [".jpg", ".tsv"]

@@ -56,6 +56,20 @@ def test_grey_and_cmyk_pictures_are_rgb(tmp_path: Path) -> None:
     assert [records.sample(number).picture.shape for number in (0, 1)] == [(32, 100, 3)] * 2
 
 
+def test_a_negative_class_number_spoils_its_record_and_no_other(tmp_path: Path) -> None:
+    write_alphabet(Alphabet(LATIN36), tmp_path)
+    values = picture(0, 32, 100).tobytes()
+    examples = [
+        build_example({"images": values, "labels": labels, "labels_length": 1})
+        for labels in ([-1], [10])
+    ]
+    write_records(tmp_path / "a.tfrecords", examples)
+    records = open_words([tmp_path / "a.tfrecords"])
+    with pytest.raises(RecordError, match="class number -1"):
+        records.text(0)
+    assert records.fill(np.zeros((2, 32, 100, 3), np.uint8), [0, 1]) == [None, "a"]
+
+
 def test_raw_words_of_the_zoo_are_read_through_their_own_map(tmp_path: Path) -> None:
     write_alphabet(Alphabet(LATIN36_ZOO), tmp_path / "char_dict")
     labels = [*Alphabet(LATIN36_ZOO).encode("ferry"), 36, 36, 36]

@@ -150,6 +150,24 @@ def test_a_checkpoint_file_does_not_lead_out_of_its_folder(tmp_path: Path, escap
         read_checkpoint(folder)
 
 
+def test_a_path_outside_of_ascii_is_found_as_tensorflow_writes_it(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "文.ckpt", {"a": np.zeros(1)})
+    write_state(tmp_path, "\\346\\226\\207.ckpt")
+    assert read_checkpoint(tmp_path).names() == ["a"]
+
+
+@pytest.mark.parametrize("named", ["a\0b/c", "\\000"])
+def test_a_path_that_no_file_can_have_is_told(tmp_path: Path, named: str) -> None:
+    write_state(tmp_path, named)
+    with pytest.raises(CheckpointError, match="which is not in"):
+        read_checkpoint(tmp_path)
+
+
+def test_a_file_that_is_all_ending_is_told(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="no TensorFlow checkpoint"):
+        read_checkpoint(tmp_path / ".index")
+
+
 def test_a_checkpoint_file_without_a_path_is_told(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_bytes(b"\xff\xfenothing")
     with pytest.raises(CheckpointError, match="names no `model_checkpoint_path`"):

@@ -182,6 +182,25 @@ def test_a_variable_of_an_impossible_shape_is_told(
         import_crnn(read_checkpoint(tmp_path / "m"))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("global_step", np.array([1, 2])),
+        ("global_step", np.array(-1)),
+        ("global_step", np.array(1.5, np.float32)),
+        ("global_step", np.array(b"x", object)),
+        ("loss_scale", np.array(np.nan, np.float32)),
+        ("shadow_net/feature_extraction_module/conv1/conv/b", np.full(2, b"x", object)),
+        ("shadow_net/feature_extraction_module/conv1/conv/b", np.zeros(2, np.complex64)),
+    ],
+)
+def test_a_variable_of_another_type_is_told(tmp_path: Path, name: str, value: Array) -> None:
+    tensors = all_tensors(read_checkpoint(STOCK))
+    write_checkpoint(tmp_path / "model.ckpt", {**tensors, name: value})
+    with pytest.raises(CheckpointError, match=f"`{name}` .* cannot be"):
+        import_crnn(read_checkpoint(tmp_path / "model.ckpt"))
+
+
 def test_another_network_is_told_with_what_is_nearest(tmp_path: Path) -> None:
     names = ("resnet/conv1/W", "resnet/conv1/W/Momentum", "resnet/dense/kernel")
     write_checkpoint(tmp_path / "m", {name: np.ones(2, np.float32) for name in names})

@@ -118,6 +118,17 @@ def write_alphabet(alphabet: Alphabet, folder: Path) -> None:
     _write_json(folder / CHAR_DICT, names)
 
 
+def add_alphabet(alphabet: Alphabet, folder: Path) -> None:
+    """Write the alphabet of a data folder; another one that is there stays, as records need it."""
+    present = find_ord_map(folder)
+    if present is not None and read_alphabet(present) != alphabet:
+        raise DataError(
+            f"`{present}` already holds another alphabet, which raw records or weights may need",
+            hint="use that one or another folder; delete it only if nothing depends on it",
+        )
+    write_alphabet(alphabet, folder / "char_dict")
+
+
 def _parse_ord_map(content: dict[str, str], path: Path) -> str:
     suffix = "_index"
     found: dict[int, str] = {}
@@ -129,6 +140,8 @@ def _parse_ord_map(content: dict[str, str], path: Path) -> str:
         raise _malformed(path, "a class number or code point is no number") from None
     if not found or sorted(found) != list(range(len(found))):
         raise _malformed(path, "the class numbers are not 0, 1, 2, ... without a gap")
+    if any("\ud800" <= character <= "\udfff" for character in found.values()):
+        raise _malformed(path, "a code point is half of a pair, no character")
     if len(set(found.values())) != len(found):
         raise _malformed(path, "one character has two class numbers")
     for number, character in found.items():
@@ -146,12 +159,12 @@ def _check_partner(content: dict[str, str], path: Path, alphabet: Alphabet) -> N
 
 def _read_json(path: Path) -> dict[str, str]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise DataError(
             f"cannot read `{path}`: {error.strerror or error}", hint="check the path"
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _malformed(path, "it is no JSON") from error
     if not isinstance(content, dict):
         raise _malformed(path, "it is no JSON object")

@@ -8,7 +8,7 @@ of a pass, every shape is the same, and a run can start at any batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from trainferry.errors import DataError
+from trainferry.errors import DataError, TrainferryError
 from trainferry.train.data.alphabet import Alphabet
 from trainferry.train.data.word_records import WordRecords
 
@@ -128,8 +128,9 @@ class WordSource:
             text = self.records.fill(picture[None], [int(self.kept[candidate])])[0]
             if text is not None:
                 return candidate, text
+        bad = min(MOST_BAD_IN_A_ROW, len(self))
         raise DataError(
-            f"{MOST_BAD_IN_A_ROW} samples in a row cannot be read, from sample {position} on",
+            f"{bad} samples in a row cannot be read, from sample {position} on",
             hint="run `trainferry data check` on this folder to see what is wrong",
         )
 
@@ -201,7 +202,7 @@ def _load(dataset: Dataset[Batch], numbers: range, workers: int, pinned: bool) -
     if workers == 0:
         return (dataset[number] for number in numbers)
     loader = DataLoader(
-        dataset,
+        _Guarded(dataset),
         batch_size=None,
         sampler=_Numbers(numbers),
         num_workers=workers,
@@ -209,7 +210,27 @@ def _load(dataset: Dataset[Batch], numbers: range, workers: int, pinned: bool) -
         pin_memory=pinned,
         worker_init_fn=_one_thread,
     )
-    return iter(loader)
+    return _raise_here(loader)
+
+
+@dataclass(frozen=True)
+class _Guarded(Dataset[Batch | TrainferryError]):
+    """Hands errors over as values: what a worker raises, torch raises again without its hint."""
+
+    dataset: Dataset[Batch]
+
+    def __getitem__(self, number: int) -> Batch | TrainferryError:
+        try:
+            return self.dataset[number]
+        except TrainferryError as error:
+            return error
+
+
+def _raise_here(loaded: Iterable[Batch | TrainferryError]) -> Iterator[Batch]:
+    for batch in loaded:
+        if isinstance(batch, TrainferryError):
+            raise batch
+        yield batch
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,10 @@ def check_words(
 
 
 def find_characters(folder: Path, split: str, case: Case) -> str:
-    """Return every character of the labels of a split, in the order of their code points."""
+    """Return every character of the labels of a split, in the order of their code points.
+
+    Raises DataError for raw records: with another alphabet their labels mean other texts.
+    """
     records = WordRecords(
         find_records(folder, split),
         Alphabet(LATIN36),
@@ -153,6 +156,11 @@ def find_characters(folder: Path, split: str, case: Case) -> str:
         filter="antialias",
         order="rgb",
     )
+    if any(layout.layout == "raw" for layout in records.layouts):
+        raise DataError(
+            f"the records of `{folder}` hold class numbers, whose alphabet is their ord_map.json",
+            hint="use that ord_map.json; it must not change while these records are in use",
+        )
     found: set[str] = set()
     for number in range(len(records)):
         with contextlib.suppress(RecordError):  # `data check` counts what is corrupt

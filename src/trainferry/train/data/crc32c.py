@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 POLYNOMIAL = 0x82F63B78
 BLOCK = 2048
+_PORTION = 512 * BLOCK  # the places looked up take twelve times the memory of the bytes
 
 
 def crc32c(data: Buffer) -> int:
@@ -34,18 +35,14 @@ def mask(crc: int) -> int:
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def unmask(masked: int) -> int:
-    turned = (masked - 0xA282EAD8) & 0xFFFFFFFF
-    return ((turned >> 17) | (turned << 15)) & 0xFFFFFFFF
-
-
 def crc32c_with_numpy(data: Buffer) -> int:
     """Compute the checksum without any package but NumPy."""
     values = np.frombuffer(memoryview(data), dtype=np.uint8)
     head = len(values) % BLOCK
     crc = _append(0xFFFFFFFF, values[:head])
-    if len(values) >= BLOCK:
-        found = _flat_tables().take(values[head:].reshape(-1, BLOCK) + _row_starts())
+    for start in range(head, len(values), _PORTION):
+        blocks = values[start : start + _PORTION].reshape(-1, BLOCK)
+        found = _flat_tables().take(blocks + _row_starts())
         for block in np.bitwise_xor.reduce(found, axis=1).tolist():
             crc = _shift(crc, BLOCK) ^ block
     return crc ^ 0xFFFFFFFF

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trainferry.errors import DataError, PictureError
-from trainferry.train.data.alphabet import LATIN36, Alphabet, write_alphabet
+from trainferry.train.data.alphabet import LATIN36, Alphabet, add_alphabet
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import Picture, decode_picture, encode_png, resize_picture
 from trainferry.train.data.tfrecord import RecordFile, RecordWriter, has_records
@@ -105,19 +106,23 @@ def pack_shard(shard: Shard, words: Iterable[tuple[str, str] | Problem]) -> Pack
 
 def prepare_folder(folder: Path, split: str, facts: dict[str, Any], layout: Layout) -> None:
     """Make the target folder; a split begun with other options is refused, not mixed."""
+    if not re.fullmatch(r"[\w-]+", split):
+        raise DataError(
+            f"`{split}` cannot name a split", hint="use letters, such as train, val or test"
+        )
     path = folder / _FACTS
     facts = {**facts, "layout": layout}
     known = _read_facts(path)
-    if known.get(split, facts) != facts or (split not in known and has_records(folder, split)):
+    if known.get(split) != facts and has_records(folder, split):
         raise DataError(
             f"`{folder}` already holds `{split}` records of other data or options",
             hint="pass another folder to --to, another --split, or delete the old records",
         )
     for leftover in (folder / PLACE).glob(f".{split}_*.part"):
         leftover.unlink(missing_ok=True)
-    write_whole(path, json.dumps({**known, split: facts}, indent=2, sort_keys=True).encode())
     if layout == "raw":
-        write_alphabet(Alphabet(LATIN36), folder / "char_dict")
+        add_alphabet(Alphabet(LATIN36), folder)
+    write_whole(path, json.dumps({**known, split: facts}, indent=2, sort_keys=True).encode())
 
 
 def require_words(report: PackReport) -> None:

@@ -101,7 +101,7 @@ def _pack(job: _Job) -> PackReport:
 def _read_words(job: _Job, lexicon: tuple[str, ...]) -> Iterator[tuple[str, str] | Problem]:
     for line in _lines_between(job.annotation, job.start, job.stop):
         name, _, index = line.rpartition(" ")
-        if not name or not (index.isascii() and index.isdigit()):
+        if not name or not (index.isascii() and index.isdigit() and len(index) < 19):
             yield Problem(line, "line that is not `path index`")
         elif int(index) >= len(lexicon):
             yield Problem(name, f"index beyond the lexicon: {index} of {len(lexicon)}")
@@ -125,7 +125,7 @@ def _lines_between(path: Path, start: int, stop: int) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def _read_lexicon(path: Path) -> tuple[str, ...]:
     try:
-        return tuple(line.strip() for line in path.read_text(encoding="utf-8").split("\n"))
+        return tuple(line.strip() for line in path.read_text(encoding="utf-8-sig").split("\n"))
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"cannot read `{path}`: {error}", hint="use the lexicon.txt of the archive"

@@ -198,7 +198,7 @@ def _describe(folder: Path) -> str:
 
 def _natural(path: Path) -> list[tuple[int, int, str]]:
     parts = re.findall(r"\d+|\D+", path.name)
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
 def _map_file(path: Path) -> memoryview:

@@ -6,6 +6,7 @@ import itertools
 import os
 import re
 import shutil
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -76,15 +77,13 @@ def unpack_records(
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise DataError(f"`{folder}` exists and is not empty", hint="pass a new folder to --to")
     files = [RecordFile(path) for path in paths]
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+    beside = _beside(folder)
     report = UnpackReport()
     try:
         with explain_write_errors(folder):
             beside.mkdir(parents=True)
             _unpack_all(files, beside, report, ord_map, progress or _no_progress)
-            if folder.exists():
-                folder.rmdir()
-            beside.rename(folder)
+            _move(beside, folder)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return report
@@ -94,10 +93,29 @@ def safe_name(name: str) -> Path:
     """Make a relative path of harmless parts from whatever a record calls itself."""
     parts = []
     for part in re.split(r"[/\\]+", name):
-        clean = re.sub(r"[^\w.\-]", "_", part).lstrip(".")[-_LONGEST_PART:]
+        clean = _cut(re.sub(r"[^\w.\-]", "_", part), _LONGEST_PART).lstrip(".")
         if clean and not re.fullmatch(r"[A-Za-z]_", clean):
             parts.append(clean)
     return Path(*parts[-4:]) if parts else Path("picture")
+
+
+def _beside(folder: Path) -> Path:
+    """Return where to write first: in the folder if it is there, for it may be a mount point."""
+    name = f".{folder.name}.{os.getpid()}.part"
+    return folder / name if folder.is_dir() else folder.with_name(name)
+
+
+def _move(beside: Path, folder: Path) -> None:
+    if beside.parent != folder:
+        beside.rename(folder)
+        return
+    for path in sorted(beside.iterdir(), key=lambda path: path.name == LIST):
+        path.rename(folder / path.name)
+
+
+def _cut(name: str, longest: int) -> str:
+    """Return the end of a name; files are limited in bytes, not in characters."""
+    return name.encode()[-longest:].decode("utf-8", "ignore")
 
 
 def _unpack_all(
@@ -108,6 +126,7 @@ def _unpack_all(
     progress: Callable[[int, int], None],
 ) -> None:
     total, done = sum(map(len, files)), 0
+    taken: Counter[Path] = Counter()
     with (beside / LIST).open("w", encoding="utf-8", newline="\n") as listed:
         for file in files:
             report.skipped += [(one.path.name, str(one)) for one in file.damage]
@@ -119,7 +138,7 @@ def _unpack_all(
                 except DataError as error:
                     report.skipped.append((f"{file.path.name}:{number}", str(error)))
                     continue
-                path = _write_new(beside, safe_name(name), data)
+                path = _write_new(beside, safe_name(name), data, taken)
                 listed.write(f"{path.relative_to(beside).as_posix()}\t{text}\n")
                 report.written += 1
                 if done % 200 == 0 or done == total:
@@ -145,8 +164,11 @@ def _read(file: RecordFile, number: int, layout: FileLayout) -> tuple[str, str, 
     return name, text, encode_png(picture)
 
 
-def _write_new(folder: Path, name: Path, data: bytes) -> Path:
-    """Write under a name not yet taken, with the suffix that fits the bytes."""
+def _write_new(folder: Path, name: Path, data: bytes, taken: Counter[Path]) -> Path:
+    """Write under a name not yet taken, with the suffix that fits the bytes.
+
+    `taken` keeps how often a name was asked for: trying from 1 takes the square of that.
+    """
     suffix = next((end for magic, end in _SUFFIXES if data.startswith(magic)), ".bin")
     if name.suffix.lower() in (".jpg", ".jpeg") and suffix == ".jpg":
         suffix = name.suffix
@@ -154,9 +176,10 @@ def _write_new(folder: Path, name: Path, data: bytes) -> Path:
     try:
         wanted.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        wanted = folder / "_".join(name.parts)[-2 * _LONGEST_PART :]
+        wanted = folder / _cut("_".join(name.parts), 2 * _LONGEST_PART)
     stem = wanted.stem if wanted.suffix.lower() in _PICTURE_SUFFIXES else wanted.name
-    for count in itertools.count(1):
+    start = wanted.with_name(stem + suffix)
+    for count in itertools.count(taken[start] + 1):
         path = wanted.with_name(stem + (f"-{count}" if count > 1 else "") + suffix)
         try:
             with path.open("xb") as file:
@@ -164,6 +187,7 @@ def _write_new(folder: Path, name: Path, data: bytes) -> Path:
         except FileExistsError:
             continue
         break
+    taken[start] = count
     return path
 
 

@@ -212,6 +212,11 @@ def read_text(record: Mapping[bytes, memoryview], layout: FileLayout) -> str:
     if classes is None:
         raise _missing("labels")
     blank = layout.labels.blank
+    if classes and min(classes) < 0:
+        raise RecordError(
+            f"a record has the class number {min(classes)}",
+            hint="make the records again; class numbers are 0 or more",
+        )
     return layout.labels.decode(number for number in classes if number < blank)
 
 

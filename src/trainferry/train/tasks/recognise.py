@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
+from trainferry.train.mistakes import Mistakes
 from trainferry.train.score import WordScore, choose_protocol
 from trainferry.train.tasks.ctc import ctc_losses, impossible_labels
 from trainferry.train.tasks.decode import Reading, greedy
@@ -67,6 +68,7 @@ class RecogniseScore:
     loss_samples: float = 0.0
     impossible: float = 0.0
     unreadable: float = 0.0
+    confusions: Mistakes = field(default_factory=Mistakes)
     _mistakes: list[Example] = field(default_factory=list)
     _right: list[Example] = field(default_factory=list)
 
@@ -105,6 +107,7 @@ class RecogniseScore:
         self.loss_samples += other.loss_samples
         self.impossible += other.impossible
         self.unreadable += other.unreadable
+        self.confusions.merge(other.confusions)
         self._mistakes = (self._mistakes + other._mistakes)[:EXAMPLES]
         self._right = (self._right + other._right)[:EXAMPLES]
 
@@ -137,8 +140,23 @@ class RecogniseScore:
     def examples(self) -> list[Example]:
         return (self._mistakes + self._right)[:EXAMPLES]
 
+    def details(self) -> dict[str, Any]:
+        """Return characters most often taken for others, and the words read worst."""
+        return {
+            "confused": [
+                {"truth": truth, "read": read, "times": times}
+                for truth, read, times in self.confusions.most_confused(10)
+            ],
+            "worst": [
+                {"truth": truth, "read": read} for truth, read in self.confusions.worst_words()
+            ],
+        }
+
     def _add_word(self, truth: str, position: int, reading: Reading) -> None:
         read = self.task.text(reading)
+        protocol = self.words.protocol
+        if protocol.counts(truth):
+            self.confusions.add(protocol.fold(truth), protocol.fold(read))
         kept = self._right if self.words.add(truth, read) else self._mistakes
         if len(kept) < EXAMPLES:
             kept.append(Example(position, truth, read, reading.confidence))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,6 +56,9 @@ class Score(Protocol):
 
     def examples(self) -> list[Example]:
         """A few samples with what was read, mistakes first."""
+
+    def details(self) -> dict[str, Any]:
+        """What a report tells beside the values, ready for JSON: which mistakes were made."""
 
 
 class Task(Protocol):

@@ -79,7 +79,9 @@ def import_crnn(checkpoint: TensorFlowCheckpoint) -> ImportedWeights:
     weights = _read_all(checkpoint, mappings, "")
     momentum = _read_all(checkpoint, mappings, MOMENTUM)
     averages = _read_all(checkpoint, mappings, AVERAGE)
-    scalars = {name: checkpoint.read(name).item() for name in _SCALARS if name in checkpoint}
+    scalars: dict[str, Any] = {
+        name: _read_scalar(checkpoint, name).item() for name in _SCALARS if name in checkpoint
+    }
     endings = ("", MOMENTUM, AVERAGE)
     wanted = {mapping.tensorflow + ending for mapping in mappings for ending in endings}
     mapped = [name for name in names if name in wanted or name in scalars]
@@ -133,9 +135,29 @@ def _read_all(
                 f"which `{mapping.ours[0]}` cannot have",
                 hint="this checkpoint is of another network, or of a changed CRNN",
             )
+        if not re.match(r"b?float", checkpoint.dtype(name)):
+            raise _wrong_type(checkpoint, name, "weights")
         values = checkpoint.read(name).astype(np.float32)
         weights.update(zip(mapping.ours, layout.to_ours(values), strict=True))
     return weights
+
+
+def _read_scalar(checkpoint: TensorFlowCheckpoint, name: str) -> NDArray[Any]:
+    """Return one number, 0 or more; all but the loss scale count steps and are whole."""
+    kind = "float" if name == "loss_scale" else "int"
+    if checkpoint.dtype(name).startswith(kind):
+        values = checkpoint.read(name)
+        if values.size == 1 and np.isfinite(values).all() and values.item() >= 0:
+            return values
+    raise _wrong_type(checkpoint, name, "one number of its kind, 0 or more")
+
+
+def _wrong_type(checkpoint: TensorFlowCheckpoint, name: str, wanted: str) -> CheckpointError:
+    return CheckpointError(
+        f"`{name}` in {checkpoint.prefix} is {checkpoint.dtype(name)} of shape "
+        f"{checkpoint.shape(name)} and cannot be {wanted}",
+        hint="this checkpoint is of another network, or of a changed CRNN",
+    )
 
 
 def _fits_gates(layout: Layout, shape: tuple[int, ...]) -> bool:

@@ -21,7 +21,7 @@ def find_prefix(path: Path) -> Path:
     """
     if path.is_dir():
         return _prefix_in_folder(path)
-    prefix = path.with_name(_FILE_OF_A_CHECKPOINT.sub("", path.name)) if path.name else path
+    prefix = path.with_name(_FILE_OF_A_CHECKPOINT.sub("", path.name) or path.name)
     if index_of(prefix).is_file():
         return prefix
     if path.is_file():
@@ -65,7 +65,7 @@ def _latest(state: Path) -> Path:
         raise CheckpointError(
             f"{state} names no `model_checkpoint_path`", hint="name one checkpoint file instead"
         )
-    named = Path(re.sub(r"\\(.)", r"\1", match[1]))
+    named = Path(_unescape(match[1]))
     folder = state.parent
     candidates = [folder / named] if not named.is_absolute() else [named, folder / named.name]
     for candidate in candidates:
@@ -80,6 +80,13 @@ def _latest(state: Path) -> Path:
         f"{state} names `{named}`, which is not in {folder}",
         hint="copy the checkpoint's files into the folder, or name another checkpoint in it",
     )
+
+
+def _unescape(text: str) -> str:
+    """Undo the escapes of a text message: three octal digits for a byte outside of ASCII."""
+    parts = re.split(rb"\\([0-7]{3}|.)", text.encode())
+    parts[1::2] = [bytes([int(one, 8) & 0xFF]) if len(one) == 3 else one for one in parts[1::2]]
+    return b"".join(parts).decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 def _another_kind(path: Path) -> CheckpointError:

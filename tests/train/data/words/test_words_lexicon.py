@@ -78,3 +78,15 @@ def test_a_word_file_in_another_encoding_is_an_error(tmp_path: Path) -> None:
 def test_a_missing_word_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot read the words"):
         read_words(tmp_path / "none.txt", str.isascii)
+
+
+def test_a_mark_at_the_start_of_a_word_file_is_no_letter(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("ferry\r\n", encoding="utf-8-sig")
+    assert read_words(path, lambda _: True).words == ("ferry",)
+
+
+def test_accents_written_as_signs_of_their_own_stay_in_the_label(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("cafe\u0301\n", encoding="utf-8")
+    assert read_words(path, lambda _: True).words == ("caf\u00e9",)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -92,8 +93,26 @@ def test_a_missing_font_folder_is_an_error(tmp_path: Path) -> None:
 
 def test_an_existing_data_set_is_not_mixed_with_a_new_one(tmp_path: Path) -> None:
     render_words(WordsOptions(count=2, processes=1), tmp_path, silent)
-    with pytest.raises(DataError, match="already holds 1 file of"):
+    with pytest.raises(DataError, match="already holds record files of"):
         render_words(WordsOptions(count=2, processes=1), tmp_path, silent)
+
+
+def test_records_in_the_folder_itself_are_not_hidden_by_new_ones(tmp_path: Path) -> None:
+    (tmp_path / "train.tfrecords").write_bytes(b"")
+    with pytest.raises(DataError, match="already holds record files of"):
+        render_words(WordsOptions(count=2, processes=1), tmp_path, silent)
+
+
+def test_fonts_may_have_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"f\xff")
+    folder.mkdir()
+    font = bundled_fonts()[0].path
+    shutil.copy(font, folder / os.fsdecode(b"\xfe" + font.suffix.encode()))
+    options = WordsOptions(count=2, processes=1, fonts=folder)
+    report = render_words(options, tmp_path / "to", silent)
+    facts = json.loads((tmp_path / "to" / "dataset.json").read_text())
+    assert facts["pictures_per_font"] == {f"\\xfe{font.suffix}": 2}
+    assert len(RecordFile(report.files[0])) == 2
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -124,7 +125,8 @@ def find_fonts(folder: Path) -> tuple[list[Font], list[Refusal]]:
     for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in FONT_ENDINGS):
         reason = _problem(path)
         if reason is None:
-            fonts.append(Font(path.relative_to(folder).as_posix(), path, "user", 1.0))
+            name = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
+            fonts.append(Font(name, path, "user", 1.0))
         else:
             refused.append(Refusal(path, reason))
     if not fonts:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
+from unicodedata import normalize
 
 from trainferry.errors import DataError
 from trainferry.train.data.words.dice import Dice
@@ -117,7 +118,8 @@ def read_groups() -> dict[str, list[str]]:
 def read_words(path: Path, drawable: Callable[[str], bool]) -> WordList:
     """Read a user's words, one per line, and leave out those that cannot be drawn or labelled."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        # Composed: an accent by itself is no letter, and a label would lose it.
+        lines = normalize("NFC", path.read_text(encoding="utf-8-sig")).split("\n")
     except OSError as error:
         raise DataError(
             f"cannot read the words of {path}: {error.strerror}",

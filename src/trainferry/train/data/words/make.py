@@ -12,6 +12,8 @@ from typing import get_args
 
 from trainferry.errors import DataError, MissingPackageError
 from trainferry.train.data.pictures import decode_picture, encode_jpeg
+from trainferry.train.data.tfrecord import has_records
+from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.words.compose import Style, WordPicture
 from trainferry.train.data.words.fonts import (
     Font,
@@ -119,10 +121,9 @@ def _check(options: WordsOptions, folder: Path) -> None:
         raise DataError(
             f"unknown style `{options.style}`", hint=f"choose one of {', '.join(get_args(Style))}"
         )
-    present = sorted((folder / "tfrecords").glob(f"{options.split}_*.tfrecords"))
-    if present:
+    if has_records(folder, options.split):
         raise DataError(
-            f"{folder} already holds {_files(len(present))} of the split `{options.split}`",
+            f"{folder} already holds record files of the split `{options.split}`",
             hint="choose another folder, or delete these files first",
         )
     _check_opencv()
@@ -208,4 +209,5 @@ def _describe(
         "pictures_per_font": dict(sorted(counts.items())),
     }
     path = folder / f"dataset{'' if options.split == 'train' else '_' + options.split}.json"
-    path.write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    write_whole(path, text.encode("utf-8", "backslashreplace"))  # paths need not be UTF-8

@@ -1,0 +1,48 @@
+"""What holds for every command: exit codes, and where its words go."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+import pytest
+
+from trainferry.cli import doctor
+from trainferry.cli.main import main
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_command_works_where_the_caller_closed_a_stream(closed: str) -> None:
+    script = f'exec {closed}>&-; exec "$@"'
+    command = [sys.executable, "-m", "trainferry.cli.main", "doctor", "--json"]
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", *command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_a_package_that_is_not_installed_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(_: argparse.Namespace) -> int:
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    monkeypatch.setattr(doctor, "run", run)
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr()
+    assert not told.out
+    assert "error: the package `torch` is not installed" in told.err
+    assert "hint: pip install 'trainferry[train]'" in told.err
+
+
+def test_a_missing_part_of_our_own_is_not_blamed_on_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run(_: argparse.Namespace) -> int:
+        raise ModuleNotFoundError("No module named 'trainferry.lost'", name="trainferry.lost")
+
+    monkeypatch.setattr(doctor, "run", run)
+    with pytest.raises(ModuleNotFoundError):
+        main(["doctor"])
