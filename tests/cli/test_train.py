@@ -97,7 +97,12 @@ def test_the_same_command_again_changes_nothing(
 
 
 def test_a_run_that_was_interrupted_says_how_to_go_on(data: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "trainferry.cli.main"]
+    # Started in the background, as by a CI, a process ignores SIGINT unless it asks for it.
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from trainferry.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program]
     command += train_command(data, tmp_path / "run", "--set", "schedule.steps=100000")
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
@@ -105,7 +110,10 @@ def test_a_run_that_was_interrupted_says_how_to_go_on(data: Path, tmp_path: Path
         assert process.stderr is not None
         assert any("saved" in line for line in process.stderr)
         os.kill(process.pid, signal.SIGINT)
-        out, err = process.communicate()
+        try:
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert out == ""
     assert "stopped at step " in err
