@@ -68,7 +68,8 @@ def test_training_imports_on_a_bare_gpu_machine(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("half", "forbidden"), [("train", "tensorflow"), ("devices", "tensorflow")]
+    ("half", "forbidden"),
+    [("migrate", "torch"), ("train", "tensorflow"), ("devices", "tensorflow")],
 )
 def test_half_needs_only_its_own_framework(half: str, forbidden: str) -> None:
     modules = [

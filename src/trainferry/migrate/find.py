@@ -1,0 +1,129 @@
+"""The calls of a file with their full names, and the edits that a rule can make to one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trainferry.migrate.edit import Edit
+from trainferry.migrate.names import Names
+from trainferry.migrate.read import Source
+
+_COMMENT_LINE = re.compile(r"[ \t]*#[^\r\n]*(?:\r\n|\r|\n)[ \t]*")
+_SPACE_AND_COMMENTS = re.compile(rb"(?:[ \t\f\r\n\\]+|#[^\r\n]*)*")
+
+
+def find_calls(source: Source, names: Names) -> Iterator[Call]:
+    """Find all calls whose function is known, in the order of the text."""
+    for node in names.calls(source):
+        name = names.full_name(source, node.func)
+        if name is not None:
+            yield Call(source, node, name)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a known function; `name` is the function's full name."""
+
+    source: Source
+    node: ast.Call
+    name: str
+
+    @property
+    def line(self) -> int:
+        return self.source.line_of(self.node)
+
+    @property
+    def has_star_arguments(self) -> bool:
+        """Whether `*args` or `**options` hide arguments."""
+        return any(isinstance(one, ast.Starred) for one in self.node.args) or any(
+            one.arg is None for one in self.node.keywords
+        )
+
+    def keyword(self, name: str) -> ast.keyword | None:
+        return next((one for one in self.node.keywords if one.arg == name), None)
+
+    def argument(self, position: int, name: str) -> ast.expr | None:
+        """Give the argument's value, by place or by name; None when absent or hidden by a star."""
+        up_to_here = self.node.args[: position + 1]
+        is_placed = len(up_to_here) > position
+        if is_placed and not any(isinstance(one, ast.Starred) for one in up_to_here):
+            return up_to_here[position]
+        keyword = self.keyword(name)
+        return None if keyword is None else keyword.value
+
+    def replace_function(self, text: str) -> Edit:
+        """Call `text` instead, with the same arguments."""
+        start, end = self.source.span(self.node.func)
+        if not isinstance(self.node.func, ast.Call):  # no text in quotes that looks like a comment
+            text += "".join(_COMMENT_LINE.findall(self.source.text_of(self.node.func)))
+        return Edit(start, end, text)
+
+    def replace_argument(self, argument: ast.expr, text: str) -> Edit:
+        """Put `text` in the place of an argument's value; brackets around the value stay."""
+        return Edit(*self.source.span(argument), text)
+
+    def replace_keyword(self, keyword: ast.keyword, text: str) -> Edit:
+        """Put `text`, like `rate=0.5`, in the place of a keyword and its value."""
+        return Edit(*self.source.span(keyword), text)
+
+    def add_keyword(self, text: str) -> Edit:
+        """Add `text`, like `rate=0.5`, to the arguments.
+
+        Several keywords for one call go into one text: two edits would meet at one place.
+        """
+        arguments: list[ast.expr | ast.keyword] = [*self.node.args, *self.node.keywords]
+        if not arguments:
+            place = self._opening() + 1
+            return Edit(place, place, text)
+        last = max(arguments, key=lambda one: self.source.span(one)[1])
+        start, end = self.source.span(last)
+        if end == self.source.span(self.node)[1]:
+            # A generator alone shares the brackets of the call; beside a keyword it needs its own.
+            return Edit(start, end, f"({self.source.text_of(last)}, {text})")
+        if isinstance(last, ast.keyword) and last.arg is None:
+            return Edit(start, start, f"{text}, ")  # before `**options`, as Python 2 wants it
+        return self._add_after(last, text)
+
+    def _add_after(self, last: ast.expr | ast.keyword, text: str) -> Edit:
+        data = self.source.data
+        closing = self.source.span(self.node)[1] - 1
+        start, end = self.source.span(last)
+        place, comma = end, -1
+        while (place := _skip_space(data, place)) < closing:
+            if data[place : place + 1] == b",":
+                comma = place
+            else:
+                end = place + 1  # a bracket around the argument
+            place += 1
+        own_line = _line_start(data, closing)
+        if -1 < comma < own_line and _line_start(data, start) > self._opening():
+            # One argument per line, with a comma after the last.
+            indentation = _indentation(data, start)
+            return Edit(own_line, own_line, f"{indentation}{text},\n")
+        return Edit(end, end, f", {text}")
+
+    def _opening(self) -> int:
+        """Where the bracket before the arguments is."""
+        place = self.source.span(self.node.func)[1]
+        while True:
+            place = _skip_space(self.source.data, place)
+            if self.source.data[place : place + 1] == b"(":
+                return place
+            place += 1  # a bracket around the function
+
+
+def _skip_space(data: bytes, place: int) -> int:
+    found = _SPACE_AND_COMMENTS.match(data, place)
+    return place if found is None else found.end()
+
+
+def _line_start(data: bytes, place: int) -> int:
+    return max(data.rfind(b"\n", 0, place), data.rfind(b"\r", 0, place)) + 1
+
+
+def _indentation(data: bytes, place: int) -> str:
+    line = data[_line_start(data, place) : place]
+    return line[: len(line) - len(line.lstrip(b" \t"))].decode("ascii")
