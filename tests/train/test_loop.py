@@ -17,13 +17,14 @@ from torch import Tensor
 
 from tests.train.word_data import TINY, make_word_data, word_record
 from trainferry.errors import CheckpointError, DataError, RecipeError, TrainingError
-from trainferry.train.build import build_run, open_run, transfer_weights
+from trainferry.train.build import build_run, open_run
 from trainferry.train.checkpoint import find_checkpoint, list_checkpoints, load_checkpoint
 from trainferry.train.data.tfrecord import write_records
 from trainferry.train.journal import Evaluated, Event, Logged, Said
 from trainferry.train.loop import resume, train, train_step
 from trainferry.train.recipe import read_recipe
 from trainferry.train.run import Run
+from trainferry.train.transfer import transfer_weights
 
 CPU = torch.device("cpu")
 

@@ -110,8 +110,9 @@ def _train_shown(built: Run, device: str) -> Ended:
 def _build(arguments: argparse.Namespace, recipe: Recipe, device: str) -> Run:
     import torch
 
-    from trainferry.train.build import build_run, transfer_weights
+    from trainferry.train.build import build_run
     from trainferry.train.loop import resume
+    from trainferry.train.transfer import transfer_weights
 
     built = build_run(recipe, arguments.data, arguments.folder, torch.device(device), _say)
     if resume(built) or arguments.init_from is None:
