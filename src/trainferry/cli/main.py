@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from trainferry import __version__
 from trainferry.cli.parser import Parser
 from trainferry.devices.autoload import guard_autoload
-from trainferry.devices.threads import wait_politely
 from trainferry.errors import TrainferryError, UsageError
 
 # In the order of a user's way through the product.
@@ -38,7 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return 2
     parsed = parser.parse_args(given)
-    wait_politely()
     if note := guard_autoload():
         print(note, file=sys.stderr)
     try:
