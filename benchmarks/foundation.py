@@ -20,6 +20,13 @@ def main() -> int:
     parser.add_argument("--device", default="auto", help="device of the training steps")
     parser.add_argument("--tensorflow-python", metavar="EXE", help="for the figures of tf.data")
     parser.add_argument("--batches", nargs="+", default=["64", "512"], metavar="N")
+    parser.add_argument(
+        "--precisions",
+        nargs="+",
+        default=["fp32", "bf16"],
+        metavar="P",
+        help="on a CPU take fp32 alone: bf16 is many times slower there",
+    )
     parser.add_argument("--count", default="4000", metavar="N", help="words to render and read")
     parser.add_argument("--rounds", default="5", metavar="N", help="measurements of each figure")
     arguments = parser.parse_args()
@@ -29,7 +36,7 @@ def main() -> int:
     if arguments.tensorflow_python:
         reading += ["--tensorflow-python", arguments.tensorflow_python]
     training = ["--device", arguments.device, "--rounds", arguments.rounds]
-    training += ["--batches", *arguments.batches]
+    training += ["--batches", *arguments.batches, "--precisions", *arguments.precisions]
     tables = [
         _run("input_pipeline", reading, arguments.to),
         _run("crnn_speed", training, arguments.to),
