@@ -14,13 +14,8 @@ from numpy.typing import NDArray
 from trainferry.errors import CheckpointError
 from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
 from trainferry.train.tf_checkpoint.layout import LSTM_BIAS, LSTM_KERNEL, Layout
-from trainferry.train.tf_checkpoint.names_crnn import (
-    SCOPE,
-    Cells,
-    TensorMapping,
-    crnn_mappings,
-    find_cells,
-)
+from trainferry.train.tf_checkpoint.mapping import TensorMapping
+from trainferry.train.tf_checkpoint.names_crnn import SCOPE, Cells, crnn_mappings, find_cells
 
 MOMENTUM = "/Momentum"
 AVERAGE = "/ExponentialMovingAverage"

@@ -9,7 +9,6 @@ constant `bias_hh`, so a bias maps to `bias_ih` as it is.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from trainferry.train.tf_checkpoint.layout import (
@@ -18,18 +17,14 @@ from trainferry.train.tf_checkpoint.layout import (
     LSTM_BIAS,
     LSTM_KERNEL,
     MATRIX,
-    Layout,
 )
+from trainferry.train.tf_checkpoint.mapping import TensorMapping, norm_mappings
 
 Cells: TypeAlias = Literal["stock", "fused"]
 
 SCOPE = "shadow_net/"
 _FEATURES = f"{SCOPE}feature_extraction_module/"
 _SEQUENCE = f"{SCOPE}sequence_rnn_module/"
-
-# Ours -> TensorFlow's; the statistics are kept, not trained.
-_NORM_WEIGHTS = {"weight": "gamma", "bias": "beta"}
-_NORM_STATISTICS = {"running_mean": "moving_mean", "running_var": "moving_variance"}
 
 # Scope of each stock cell, scope of each fused cell, ending of our names.
 _CELLS = (
@@ -38,16 +33,6 @@ _CELLS = (
     ("cell_1/bidirectional_rnn/fw", "dynamic_rnn_2", "l1"),
     ("cell_1/bidirectional_rnn/bw", "dynamic_rnn_3", "l1_reverse"),
 )
-
-
-@dataclass(frozen=True)
-class TensorMapping:
-    """One variable of TensorFlow, and the weights of ours it is made of."""
-
-    tensorflow: str
-    ours: tuple[str, ...]
-    layout: Layout
-    trained: bool = True
 
 
 def crnn_mappings(cells: Cells) -> tuple[TensorMapping, ...]:
@@ -71,10 +56,7 @@ def _convolutions() -> Iterator[TensorMapping]:
         yield TensorMapping(f"{convolution}/W", (f"{ours}.weight",), CONVOLUTION)
         if block:
             yield TensorMapping(f"{convolution}/b", (f"{ours}.bias",), AS_IS)
-        for names, trained in ((_NORM_WEIGHTS, True), (_NORM_STATISTICS, False)):
-            for our_name, name in names.items():
-                full_name = f"convolutions.norm{number}.{our_name}"
-                yield TensorMapping(f"{norm}/{name}", (full_name,), AS_IS, trained)
+        yield from norm_mappings(norm, f"convolutions.norm{number}")
 
 
 def _recurrence(cells: Cells) -> Iterator[TensorMapping]:

@@ -1,0 +1,169 @@
+"""HRNet: four resolutions side by side, which tell each other what they see.
+
+Wang and others, 2019, https://arxiv.org/abs/1908.07919, in the form of the TensorFlow original:
+TensorFlow's SAME padding, and no biases in the head.
+
+Shapes: B pictures, K classes; branch i has `width * 2**i` channels at 1/(4 * 2**i) of the size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from trainferry.train.networks.layers import SameConvolution, build_classifier, start_scaled
+
+# Modules in each of the three stages, which have two, three and four branches.
+MODULES = (1, 4, 3)
+BLOCKS = 4
+_STEM = 64
+_FRONT = 256
+_HEAD = 128
+_LAST = 2048
+_EPSILON = 1e-5
+
+
+class HRNet(nn.Module):
+    """Names what is in a picture, one score per class."""
+
+    def __init__(self, classes: int, width: int = 18, norm_decay: float = 0.999) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(_Unit(3, _STEM, 3, 2), _Unit(_STEM, _STEM, 3, 2))
+        self.front = nn.Sequential(
+            *(_Bottleneck(_STEM if place == 0 else _FRONT, _FRONT) for place in range(BLOCKS))
+        )
+        self.transition = nn.ModuleList(
+            [_Unit(_FRONT, width, 3, 1), _Unit(_FRONT, 2 * width, 3, 2)]
+        )
+        self.stages = nn.ModuleList(
+            _Stage(width, stage + 2, count) for stage, count in enumerate(MODULES)
+        )
+        self.new_branches = nn.ModuleList(
+            _Unit(width * 2 ** (stage + 1), width * 2 ** (stage + 2), 3, 2)
+            for stage in range(len(MODULES) - 1)
+        )
+        self.head = nn.ModuleList(
+            _Bottleneck(width * 2**branch, _HEAD * 2**branch) for branch in range(4)
+        )
+        self.head_downs = nn.ModuleList(
+            _Unit(_HEAD * 2**branch, _HEAD * 2 ** (branch + 1), 3, 2) for branch in range(3)
+        )
+        self.last = _Unit(_HEAD * 8, _LAST, 1)
+        self.classifier = build_classifier(_LAST, classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                start_scaled(module.weight, scale=2.0, fan="out")
+            elif isinstance(module, nn.BatchNorm2d):
+                module.momentum = 1 - norm_decay
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Map pictures, B 3 H W with H = W a multiple of 32, to class scores, B K."""
+        front = self.front(self.stem(images))
+        branches = [unit(front) for unit in self.transition]
+        for number, stage in enumerate(self.stages):
+            branches = list(stage(branches))
+            if number < len(self.new_branches):
+                branches.append(self.new_branches[number](branches[-1]))
+        return self.classifier(self._one_map(branches).mean(dim=(2, 3)))
+
+    def _one_map(self, branches: Sequence[Tensor]) -> Tensor:
+        wide = [widen(branch) for widen, branch in zip(self.head, branches, strict=True)]
+        features = wide[0]
+        for down, branch in zip(self.head_downs, wide[1:], strict=True):
+            features = down(features) + branch
+        return self.last(features)
+
+
+class _Unit(nn.Module):
+    """Convolution, normalisation and, unless told otherwise, a rectifier."""
+
+    def __init__(
+        self, inputs: int, outputs: int, kernel: int, stride: int = 1, *, rectified: bool = True
+    ) -> None:
+        super().__init__()
+        self.convolution = SameConvolution(inputs, outputs, kernel, stride)
+        self.norm = nn.BatchNorm2d(outputs, eps=_EPSILON)
+        self.rectified = rectified
+
+    def forward(self, features: Tensor) -> Tensor:
+        features = self.norm(self.convolution(features))
+        return functional.relu(features) if self.rectified else features
+
+
+class _Bottleneck(nn.Module):
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        width = outputs // 4
+        self.units = nn.Sequential(
+            _Unit(inputs, width, 1),
+            _Unit(width, width, 3),
+            _Unit(width, outputs, 1, rectified=False),
+        )
+        projects = inputs != outputs
+        self.shortcut = _Unit(inputs, outputs, 1, rectified=False) if projects else nn.Identity()
+
+    def forward(self, features: Tensor) -> Tensor:
+        return functional.relu(self.units(features) + self.shortcut(features))
+
+
+class _BasicBlock(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.units = nn.Sequential(_Unit(width, width, 3), _Unit(width, width, 3, rectified=False))
+
+    def forward(self, features: Tensor) -> Tensor:
+        return functional.relu(self.units(features) + features)
+
+
+class _Stage(nn.Module):
+    def __init__(self, width: int, branches: int, count: int) -> None:
+        super().__init__()
+        self.modules_in_order = nn.ModuleList(_Module(width, branches) for _ in range(count))
+
+    def forward(self, branches: Sequence[Tensor]) -> Sequence[Tensor]:
+        for module in self.modules_in_order:
+            branches = module(branches)
+        return branches
+
+
+class _Module(nn.Module):
+    """Every branch thinks for itself; then each gets the sum of all, brought to its size."""
+
+    def __init__(self, width: int, count: int) -> None:
+        super().__init__()
+        widths = [width * 2**branch for branch in range(count)]
+        self.branches = nn.ModuleList(
+            nn.Sequential(*(_BasicBlock(one) for _ in range(BLOCKS))) for one in widths
+        )
+        self.ways = nn.ModuleDict(
+            {
+                f"{start}_{goal}": _way(widths, start, goal)
+                for goal in range(count)
+                for start in range(count)
+                if start != goal
+            }
+        )
+
+    def forward(self, branches: Sequence[Tensor]) -> list[Tensor]:
+        maps = [branch(one) for branch, one in zip(self.branches, branches, strict=True)]
+        return [self._fused(maps, goal) for goal in range(len(maps))]
+
+    def _fused(self, maps: Sequence[Tensor], goal: int) -> Tensor:
+        total = maps[goal]
+        for start, one in enumerate(maps):
+            if start != goal:
+                way = self.ways[f"{start}_{goal}"](one)
+                if start > goal:
+                    way = functional.interpolate(way, scale_factor=2.0 ** (start - goal))
+                total = total + way
+        return functional.relu(total)
+
+
+def _way(widths: Sequence[int], start: int, goal: int) -> nn.Module:
+    """Down by convolutions that stride, all but the last rectified; up by one, then repeated."""
+    if start > goal:
+        return _Unit(widths[start], widths[goal], 1, rectified=False)
+    units = [_Unit(widths[start], widths[start], 3, 2) for _ in range(goal - start - 1)]
+    return nn.Sequential(*units, _Unit(widths[start], widths[goal], 3, 2, rectified=False))

@@ -1,0 +1,146 @@
+"""ResNet: blocks that add what they learn to what they were given.
+
+He, Zhang, Ren and Sun, 2015, https://arxiv.org/abs/1512.03385 (version 1) and 2016,
+https://arxiv.org/abs/1603.05027 (version 2, normalised before each convolution), in the form of
+TensorFlow's official models: the 3x3 convolution of a block strides, and the first block of
+every stage projects its shortcut, also where the shapes fit already.
+
+Shapes: B pictures, K classes.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+from trainferry.train.networks.layers import (
+    FixedConvolution,
+    SameMaxPool,
+    build_classifier,
+    start_scaled,
+)
+
+Version: TypeAlias = Literal[1, 2]
+
+# Blocks in each of the four stages.
+BLOCKS = {
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+    101: (3, 4, 23, 3),
+    152: (3, 8, 36, 3),
+    200: (3, 24, 36, 3),
+}
+_EPSILON = 1e-5
+_STEM = 64
+
+
+class ResNet(nn.Module):
+    """Names what is in a picture, one score per class."""
+
+    def __init__(
+        self, classes: int, size: int = 50, version: Version = 1, norm_decay: float = 0.997
+    ) -> None:
+        super().__init__()
+        self.version = version
+        self.stem = FixedConvolution(3, _STEM, kernel=7, stride=2)
+        self.stem_norm = _norm(_STEM, norm_decay) if version == 1 else nn.Identity()
+        self.pool = SameMaxPool(kernel=3, stride=2)
+        expansion = 4 if size >= 50 else 1
+        channels = _STEM
+        stages: list[nn.Module] = []
+        for stage, count in enumerate(BLOCKS[size]):
+            width = _STEM * 2**stage
+            blocks = []
+            for number in range(count):
+                stride = 2 if stage > 0 and number == 0 else 1
+                outputs = width * expansion
+                widths = (
+                    (channels, width, width, outputs)
+                    if expansion > 1
+                    else (channels, width, outputs)
+                )
+                blocks.append(_Block(widths, stride, version, number == 0, norm_decay))
+                channels = outputs
+            stages.append(nn.Sequential(*blocks))
+        self.stages = nn.Sequential(*stages)
+        self.last_norm = _norm(channels, norm_decay) if version == 2 else nn.Identity()
+        self.classifier = build_classifier(channels, classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                start_scaled(module.weight, scale=1.0, fan="in")
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Map pictures, B 3 H W, to class scores, B K."""
+        features = self.stem(images)
+        if self.version == 1:
+            features = functional.relu(self.stem_norm(features))
+        features = self.stages(self.pool(features))
+        if self.version == 2:
+            features = functional.relu(self.last_norm(features))
+        return self.classifier(features.mean(dim=(2, 3)))
+
+
+class _Block(nn.Module):
+    """Two 3x3 convolutions, or a bottleneck of three; `widths` are the channels between them."""
+
+    def __init__(
+        self,
+        widths: tuple[int, ...],
+        stride: int,
+        version: Version,
+        projects: bool,
+        norm_decay: float,
+    ) -> None:
+        super().__init__()
+        kernels = (1, 3, 1) if len(widths) == 4 else (3, 3)
+        strides = [stride if place == kernels.index(3) else 1 for place in range(len(kernels))]
+        self.version = version
+        self.projection = FixedConvolution(widths[0], widths[-1], 1, stride) if projects else None
+        self.projection_norm = (
+            _norm(widths[-1], norm_decay) if projects and version == 1 else nn.Identity()
+        )
+        self.convolutions = nn.ModuleList(
+            FixedConvolution(inputs, outputs, kernel, step)
+            for (inputs, outputs), kernel, step in zip(
+                pairwise(widths), kernels, strides, strict=True
+            )
+        )
+        normed = widths[1:] if version == 1 else widths[:-1]
+        self.norms = nn.ModuleList(_norm(channels, norm_decay) for channels in normed)
+
+    def forward(self, features: Tensor) -> Tensor:
+        return self._after(features) if self.version == 1 else self._before(features)
+
+    def _after(self, features: Tensor) -> Tensor:
+        """Version 1: normalise after each convolution."""
+        shortcut = features
+        if self.projection is not None:
+            shortcut = self.projection_norm(self.projection(features))
+        last = len(self.convolutions) - 1
+        for place, (convolution, norm) in enumerate(
+            zip(self.convolutions, self.norms, strict=True)
+        ):
+            features = norm(convolution(features))
+            if place < last:
+                features = functional.relu(features)
+        return functional.relu(features + shortcut)
+
+    def _before(self, features: Tensor) -> Tensor:
+        """Version 2: normalise before each convolution; the projection sees the normalised."""
+        shortcut = features
+        for place, (convolution, norm) in enumerate(
+            zip(self.convolutions, self.norms, strict=True)
+        ):
+            features = functional.relu(norm(features))
+            if place == 0 and self.projection is not None:
+                shortcut = self.projection(features)
+            features = convolution(features)
+        return features + shortcut
+
+
+def _norm(channels: int, decay: float) -> nn.BatchNorm2d:
+    return nn.BatchNorm2d(channels, eps=_EPSILON, momentum=1 - decay)
