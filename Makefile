@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 MARK := .venv/installed-from
 
-.PHONY: quickstart test check clean
+.PHONY: quickstart test check examples clean
 
 quickstart: $(MARK)
 	$(BIN)/trainferry quickstart --to quickstart
@@ -20,6 +20,10 @@ check: $(MARK)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -m "not slow and not cluster"
+
+# After a change of the rules: migrates the examples again. Look at the difference.
+examples: $(MARK)
+	$(BIN)/python examples/regenerate.py
 
 $(MARK): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "trainferry needs Python 3.11 or newer; pass PYTHON=...")'

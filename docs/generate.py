@@ -1,4 +1,4 @@
-"""Writes docs/reference/ from the code: commands, recipe keys, scoring protocols.
+"""Writes docs/reference/ from the code: commands, migration rules, recipe keys, protocols.
 
 python docs/generate.py            write the pages
 python docs/generate.py --check    write nothing; exit 1 when a page is out of date
@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from trainferry.cli.main import build_parser
 from trainferry.errors import TrainferryError
+from trainferry.migrate.rule import IMPORT_RULE, Concern, Rule, all_rules
 from trainferry.train.recipe import RECIPES, list_recipes, read_recipe, recipe_differences
 from trainferry.train.recipe_sections import Recipe
 from trainferry.train.score import PROTOCOLS
@@ -101,6 +102,7 @@ def pages() -> dict[str, str]:
     return {
         "cli.md": _page(cli_lines()),
         "recipes.md": _page(recipe_lines()),
+        "rules.md": _page(rule_lines()),
         "protocols.md": _page(protocol_lines()),
     }
 
@@ -146,6 +148,44 @@ def recipe_lines() -> Iterator[str]:
     yield "## The bundled recipes"
     for name in list_recipes():
         yield from _bundled_lines(name, plain)
+
+
+def rule_lines() -> Iterator[str]:
+    """Yield every rule of `migrate`: a table by what it decides, then each rule's own page."""
+    rules = [IMPORT_RULE, *all_rules()]
+    yield "# Rules"
+    yield ""
+    yield (
+        f"What `trainferry migrate` does, in {len(rules)} rules; `trainferry rules NAME` shows "
+        "one. Rules marked `--also` run only when you ask for them, those marked `--lint` also on "
+        "code that is on the NPU already. None of it was run on an NPU: the sources are what the "
+        "vendor documents and what the adapter's code does."
+    )
+    for concern in Concern:
+        yield ""
+        yield f"## {concern.value[:1].upper()}{concern.value[1:]}"
+        yield ""
+        yield "| rule | what it does | |"
+        yield "|---|---|---|"
+        for rule in (one for one in rules if one.concern is concern):
+            title = rule.title.replace("|", "\\|")
+            yield f"| [{rule.name}](#{rule.name}) | {title} | {_marks(rule)} |"
+    for rule in sorted(rules, key=lambda one: one.name):
+        yield from _rule_page(rule)
+
+
+def _rule_page(rule: Rule) -> Iterator[str]:
+    yield ""
+    yield f"## {rule.name}"
+    yield ""
+    yield f"**{rule.title}.**" + (f" {_marks(rule)}" if _marks(rule) else "")
+    # Blocks begin with a sign of the diff in the fifth column; Markdown keeps them as they are.
+    yield from rule.page.strip().split("\n")[1:]
+
+
+def _marks(rule: Rule) -> str:
+    marks = [("`--also`", rule.is_opt_in), ("`--lint`", rule.is_lint)]
+    return " ".join(mark for mark, is_set in marks if is_set)
 
 
 def protocol_lines() -> Iterator[str]:

@@ -51,6 +51,10 @@ class ExportError(TrainferryError):
     """An exported file does not say what the network says."""
 
 
+class WriteError(TrainferryError):
+    """Files cannot be written; those that were there are as they were."""
+
+
 class MissingPackageError(TrainferryError):
     """A package that this command needs is not installed."""
 

@@ -17,6 +17,8 @@ from trainferry.errors import TrainferryError, UsageError
 # In the order of a user's way through the product.
 COMMANDS = (
     "quickstart",
+    "migrate",
+    "rules",
     "data",
     "train",
     "evaluate",

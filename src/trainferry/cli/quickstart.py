@@ -1,4 +1,7 @@
-"""trainferry quickstart: the tour, from fonts to a network that reads, on this machine."""
+"""trainferry quickstart: the tour, on this machine.
+
+A TensorFlow project is migrated; then it goes from fonts to a network that reads.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,21 @@ if TYPE_CHECKING:
     import torch
 
     from trainferry.cli.subparsers import Subparsers
+    from trainferry.migrate.migration import Migration
 
 TRAIN_WORDS = 12_000
 HELD_OUT_WORDS = 500
 SHOWN_WORDS = 30
+SHOWN_CHANGES = 10
 
 
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "quickstart",
-        help="render words, train a small network, see what it reads",
-        description="Renders words, trains a small CRNN on them, scores it on words it has not "
-        "seen, exports it, and draws what it reads. A few minutes on two CPU cores.",
+        help="migrate a small project, train a small network, see what it reads",
+        description="Migrates a small TensorFlow project, renders words, trains a small CRNN on "
+        "them, scores it on words it has not seen, exports it, and draws what it reads. A few "
+        "minutes on two CPU cores.",
     )
     parser.add_argument("--to", type=Path, default=Path("quickstart"), help="folder to work in")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
@@ -42,17 +48,49 @@ def run(arguments: argparse.Namespace) -> int:
     device = choose_device(arguments.device)
     _say(describe_device(device))
     folder: Path = arguments.to
-    _chapter(1, "render words", f"trainferry data words --style plain --to {folder / 'data'}")
+    _chapter(1, "migrate a project", f"trainferry migrate {folder / 'project'} --to …")
+    _migrate(folder)
+    _chapter(2, "render words", f"trainferry data words --style plain --to {folder / 'data'}")
     _render(folder / "data")
-    _chapter(2, "train", f"trainferry train crnn_small --data {folder / 'data'} --run …")
+    _chapter(3, "train", f"trainferry train crnn_small --data {folder / 'data'} --run …")
     _train(arguments, device)
-    _chapter(3, "score words it has not seen", f"trainferry evaluate {folder / 'run'} …")
+    _chapter(4, "score words it has not seen", f"trainferry evaluate {folder / 'run'} …")
     scores = _score(folder, device)
-    _chapter(4, "export", f"trainferry export {folder / 'run'} --to {folder / 'words.onnx'}")
+    _chapter(5, "export", f"trainferry export {folder / 'run'} --to {folder / 'words.onnx'}")
     _export(folder, device)
-    _chapter(5, "look", f"trainferry predict {folder / 'run'} PICTURE… --grid …")
+    _chapter(6, "look", f"trainferry predict {folder / 'run'} PICTURE… --grid …")
     _draw(folder, device)
     return _tell(arguments, folder, scores, time.monotonic() - started)
+
+
+def _migrate(folder: Path) -> None:
+    from trainferry.migrate.launch_kit import launch_kit
+    from trainferry.migrate.options import Options
+    from trainferry.migrate.pipeline import migrate_project
+    from trainferry.migrate.report.html import html_report
+    from trainferry.migrate.report.text import text_report
+    from trainferry.migrate.write import write_tree
+
+    project, migrated = folder / "project", folder / "migrated"
+    project.mkdir(parents=True, exist_ok=True)
+    bundled = Path(__file__).with_name("quickstart_project.txt")
+    (project / "train.py").write_bytes(bundled.read_bytes())
+    migration = migrate_project(project, Options())
+    for line in _changed_lines(migration)[:SHOWN_CHANGES]:
+        _say(line)
+    _say(text_report(migration, colour=False).partition("\n\n")[0])
+    if not migrated.exists():
+        write_tree(migration, migrated, launch_kit(migration))
+    report = folder / "migration.html"
+    report.write_text(html_report(migration), encoding="utf-8")
+    _say(f"every change with its reason: {report}")
+
+
+def _changed_lines(migration: Migration) -> list[str]:
+    """The lines that go and come, without the imports that come with them."""
+    lines = [line for file in migration.changed for line in file.diff().splitlines()]
+    left_out = ("---", "+++", "+from ", "+import ")
+    return [line for line in lines if line[:1] in "+-" and not line.startswith(left_out)]
 
 
 def _render(data: Path) -> None:
@@ -123,6 +161,7 @@ def _tell(
         "character_accuracy": scores["character_accuracy"],
         "samples": scores["samples"],
         "seconds": round(seconds, 1),
+        "migrated": str(folder / "migrated"),
         "run": str(folder / "run"),
         "picture": str(folder / "what_it_reads.png"),
         "onnx": str(folder / "words.onnx"),
@@ -131,6 +170,7 @@ def _tell(
         print(json.dumps(result, indent=1))
         return 0
     print(f"{scores['sequence_accuracy']:.1%} of the held-out words read, in {seconds:.0f} s")
+    print(f"migrated:      {result['migrated']}, a TensorFlow project for NPUs")
     print(f"what it reads: {result['picture']}")
     print(f"the network:   {result['run']}, and for serving {result['onnx']}")
     print("next: README.md, or `trainferry data folder` with word pictures of your own")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trainferry.migrate.edit import Edit
+from trainferry.migrate.lines import indentation, line_start
 from trainferry.migrate.names import Names
 from trainferry.migrate.read import Source
 
@@ -69,6 +70,41 @@ class Call:
         """Put `text`, like `rate=0.5`, in the place of a keyword and its value."""
         return Edit(*self.source.span(keyword), text)
 
+    def rename_keyword(self, keyword: ast.keyword, name: str) -> Edit:
+        """Give a keyword another name; its value stays, and may be edited by other rules."""
+        start, _ = self.source.span(keyword)
+        assert keyword.arg is not None, "`**options` has no name"
+        return Edit(start, start + len(keyword.arg.encode(self.source.encoding)), name)
+
+    def remove_argument(self, argument: ast.expr | ast.keyword) -> Edit:
+        """Take an argument away with its comma; comments beside it go too."""
+        arguments: list[ast.expr | ast.keyword] = [*self.node.args, *self.node.keywords]
+        arguments.sort(key=self.source.span)
+        index = arguments.index(argument)
+        data = self.source.data
+        if index > 0:
+            start = self._end_in_brackets(arguments[index - 1])
+            return Edit(start, self._end_in_brackets(argument), "")
+        start = _skip_space(data, self._opening() + 1)
+        end = self._end_in_brackets(argument)
+        after = _skip_space(data, end)
+        if data[after : after + 1] == b",":
+            end = after + 1
+            if len(arguments) > 1:
+                end = _skip_space(data, end)
+        return Edit(start, end, "")
+
+    def _end_in_brackets(self, argument: ast.expr | ast.keyword) -> int:
+        """Where an argument ends, with the brackets around it."""
+        data = self.source.data
+        closing = self.source.span(self.node)[1] - 1
+        end = self.source.span(argument)[1]
+        place = _skip_space(data, end)
+        while place < closing and data[place : place + 1] == b")":
+            end = place + 1
+            place = _skip_space(data, end)
+        return end
+
     def add_keyword(self, text: str) -> Edit:
         """Add `text`, like `rate=0.5`, to the arguments.
 
@@ -98,11 +134,10 @@ class Call:
             else:
                 end = place + 1  # a bracket around the argument
             place += 1
-        own_line = _line_start(data, closing)
-        if -1 < comma < own_line and _line_start(data, start) > self._opening():
+        own_line = line_start(data, closing)
+        if -1 < comma < own_line and line_start(data, start) > self._opening():
             # One argument per line, with a comma after the last.
-            indentation = _indentation(data, start)
-            return Edit(own_line, own_line, f"{indentation}{text},\n")
+            return Edit(own_line, own_line, f"{indentation(data, start)}{text},\n")
         return Edit(end, end, f", {text}")
 
     def _opening(self) -> int:
@@ -115,15 +150,12 @@ class Call:
             place += 1  # a bracket around the function
 
 
+def wrap(source: Source, node: ast.expr, before: str, after: str) -> tuple[Edit, Edit]:
+    """Put text on both sides of an expression: `x` becomes `f(x)`; `x` itself stays editable."""
+    start, end = source.span(node)
+    return Edit(start, start, before), Edit(end, end, after)
+
+
 def _skip_space(data: bytes, place: int) -> int:
     found = _SPACE_AND_COMMENTS.match(data, place)
     return place if found is None else found.end()
-
-
-def _line_start(data: bytes, place: int) -> int:
-    return max(data.rfind(b"\n", 0, place), data.rfind(b"\r", 0, place)) + 1
-
-
-def _indentation(data: bytes, place: int) -> str:
-    line = data[_line_start(data, place) : place]
-    return line[: len(line) - len(line.lstrip(b" \t"))].decode("ascii")

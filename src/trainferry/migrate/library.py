@@ -9,6 +9,9 @@ LIBRARIES = frozenset(
     ("hccl", "horovod", "keras", "npu_bridge", "tensorflow", "tensorflow_core", "tf_slim")
 )
 
+# The packages that bring the NPU to TensorFlow.
+ADAPTER = frozenset(("hccl", "npu_bridge"))
+
 # Parts of the package `tensorflow` that are not its public API and keep their full path.
 _NOT_PUBLIC = frozenset(["compiler", "core", "examples", "include", "python", "tools"])
 

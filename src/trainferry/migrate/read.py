@@ -9,6 +9,7 @@ A file that cannot be read is told with line and reason, and the rest goes on.
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import stat
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from trainferry.errors import UsageError
 from trainferry.migrate.edit import Edit, apply_edits
+from trainferry.migrate.nodes import Nodes
 from trainferry.migrate.reading.cells import parse_cells
 from trainferry.migrate.reading.encoding import Decoded, decode
 from trainferry.migrate.reading.notebook import Notebook, read_notebook
@@ -58,6 +60,11 @@ class Source:
     notebook: Notebook | None = None
     unreadable: tuple[Unreadable, ...] = ()
     skipped: tuple[tuple[PurePosixPath, str], ...] = ()
+
+    @functools.cached_property
+    def nodes(self) -> Nodes:
+        """All nodes by kind, and what each stands in."""
+        return Nodes(self.tree)
 
     def span(self, node: ast.AST) -> tuple[int, int]:
         """Where `node` stands in `data`; brackets around it and decorators are not part of it."""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from trainferry.migrate.library import canonical_name, star_names
+from trainferry.migrate.library import ADAPTER, canonical_name, star_names
 from trainferry.migrate.modules import Own, OwnModules, Place
 from trainferry.migrate.scan import is_getattr
 from trainferry.migrate.scopes import (
@@ -51,6 +51,26 @@ class Resolver:
         if isinstance(node, ast.IfExp):
             return agreed([self.value(node.body, scope), self.value(node.orelse, scope)])
         return self.value(node.value, scope) if isinstance(node, ast.NamedExpr) else None
+
+    def is_bound(self, name: str, scope: Scope) -> bool:
+        """Whether a scope binds a name itself, or by a star import that is known."""
+        if name in scope.bindings:
+            return True
+        return self._bound(name, scope) not in (Mark.ABSENT, Mark.MAYBE)
+
+    def own_modules(self, parts: Place, level: int, path: PurePosixPath) -> tuple[Place, ...]:
+        """The project's modules that `from ..parts import` or `import parts` can mean."""
+        if level:
+            found: Own | str | None = self._own.find_relative(parts, level, path)
+        else:
+            found = self._own.find_absolute(parts, path)
+        return found.places if isinstance(found, Own) else ()
+
+    def is_own_module(self, place: Place) -> bool:
+        return self._own.has(place)
+
+    def own_path(self, place: Place) -> PurePosixPath | None:
+        return self._own.file_at(place)
 
     def possible_values(self, node: ast.expr, scope: Scope) -> list[Target]:
         """Tell what a name with attributes stands for, binding by binding of the name."""
@@ -210,10 +230,12 @@ class Resolver:
     ) -> bool:
         """Whether a star import that is not known may have put another thing in the place.
 
-        Nobody means `tf` by `from keras.layers import *`; but `layers`, imported before, may
-        be hidden by `from keras import *`.
+        Nobody means `tf` by `from keras.layers import *`, or a name of the adapter; but `layers`,
+        imported before, may be hidden by `from keras import *`.
         """
         if isinstance(target, str) and canonical_name(target) == "tf":
+            return False
+        if isinstance(target, str) and target.partition(".")[0] in ADAPTER:
             return False
         return not bound or not all(
             binding and (isinstance(binding, ImportedModule) or binding.line > star_line)

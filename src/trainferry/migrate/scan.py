@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from trainferry.migrate.scopes import (
     Assigned,
@@ -59,6 +59,10 @@ class _Scan:
         self.scopes = [self.module]
         self.uses: list[Use] = []
         self.calls: list[ast.Call] = []
+        self.functions: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+        self.classes: list[ast.ClassDef] = []
+        self.imports: list[ast.Import | ast.ImportFrom] = []
+        self.stores: list[ast.Assign | ast.AugAssign | ast.AnnAssign] = []
         self.exported: set[str] | None = None
         self.exports_are_set = False
         self.exports_are_known = True
@@ -104,6 +108,14 @@ class _Scan:
             scope_of={use.name: use.scope for use in uses},
             exported=None if self.exported is None else frozenset(self.exported),
             exports_are_known=self.exports_are_known,
+            scopes=tuple(self.scopes),
+            attribute_calls=_by_attribute(self.calls),
+            name_calls=_by_name(self.calls),
+            all_uses=tuple(self.uses),
+            functions=_in_order(self.functions),
+            classes=_in_order(self.classes),
+            imports=_in_order(self.imports),
+            stores=_in_order(self.stores),
         )
 
     def move_declared_names(self) -> None:
@@ -184,6 +196,8 @@ class _Scan:
     # Statements that bind.
 
     def visit_assign(self, node: ast.Assign, scope: Scope) -> None:
+        if any(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets):
+            self.stores.append(node)
         for target in node.targets:
             self.bind_target(target, node.value, scope)
             if scope is self.module:
@@ -211,6 +225,8 @@ class _Scan:
             self.todo.append((target, scope))
 
     def visit_annotated(self, node: ast.AnnAssign, scope: Scope) -> None:
+        if isinstance(node.target, ast.Attribute | ast.Subscript):
+            self.stores.append(node)
         if node.value is not None:
             self.bind_target(node.target, node.value, scope)
             if scope is self.module:
@@ -222,6 +238,8 @@ class _Scan:
         self.visit_all([node.annotation, node.value], scope)
 
     def visit_augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+        if isinstance(node.target, ast.Attribute | ast.Subscript):
+            self.stores.append(node)
         if scope is self.module:
             self.note_exports(node.target, node.value, adds=True)
         self.visit_all([node.target, node.value], scope)
@@ -235,6 +253,7 @@ class _Scan:
         self.todo.append((node.value, scope))
 
     def visit_import(self, node: ast.Import, scope: Scope) -> None:
+        self.imports.append(node)
         for alias in node.names:
             parts = tuple(alias.name.split("."))
             if alias.asname:
@@ -243,6 +262,7 @@ class _Scan:
                 scope.bind(parts[0], ImportedModule(parts, 1, node.lineno))
 
     def visit_import_from(self, node: ast.ImportFrom, scope: Scope) -> None:
+        self.imports.append(node)
         parts = tuple(node.module.split(".")) if node.module else ()
         for alias in node.names:
             if alias.name == "*":
@@ -274,6 +294,7 @@ class _Scan:
     # Scopes.
 
     def visit_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
+        self.functions.append(node)
         scope.bind(node.name, None)
         self.visit_all(node.decorator_list, scope)
         scope = self.enter_type_parameters(node, scope)
@@ -296,6 +317,7 @@ class _Scan:
         return inner
 
     def visit_class(self, node: ast.ClassDef, scope: Scope) -> None:
+        self.classes.append(node)
         scope.bind(node.name, None)
         self.visit_all(node.decorator_list, scope)
         scope = self.enter_type_parameters(node, scope)
@@ -346,6 +368,32 @@ class _Scan:
             self.exports_are_known = False
         self.exports_are_set = self.exports_are_set or not adds
         self.exported = (self.exported or set()) | (names or set())
+
+
+_Statement = TypeVar("_Statement", bound=ast.stmt)
+
+
+def _in_order(statements: list[_Statement]) -> tuple[_Statement, ...]:
+    return tuple(sorted(statements, key=lambda one: (one.lineno, one.col_offset)))
+
+
+def _by_attribute(calls: list[ast.Call]) -> dict[str, tuple[ast.Call, ...]]:
+    found: dict[str, list[ast.Call]] = {}
+    for call in calls:
+        if isinstance(call.func, ast.Attribute):
+            found.setdefault(call.func.attr, []).append(call)
+    return {
+        name: tuple(sorted(some, key=lambda call: (call.end_lineno or 0, call.end_col_offset or 0)))
+        for name, some in found.items()
+    }
+
+
+def _by_name(calls: list[ast.Call]) -> dict[str, tuple[ast.Call, ...]]:
+    found: dict[str, list[ast.Call]] = {}
+    for call in calls:
+        if isinstance(call.func, ast.Name):
+            found.setdefault(call.func.id, []).append(call)
+    return {name: tuple(some) for name, some in found.items()}
 
 
 def _is_plain(expression: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from trainferry.migrate.nodes import walk
 from trainferry.migrate.reading.positions import CannotRead, find_line_starts
 from trainferry.migrate.reading.tokens import find_tokens, string_prefix
 
@@ -32,7 +33,7 @@ class _Field:
 def place_fstrings(tree: ast.Module, text: bytes, starts: Sequence[int]) -> None:
     """Correct the places of all nodes inside f-strings; outer ones before inner ones."""
     formats: set[int] = set()
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.JoinedStr) and id(node) not in formats:
             start = starts[node.lineno - 1] + node.col_offset
             assert node.end_lineno is not None

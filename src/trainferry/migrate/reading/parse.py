@@ -18,7 +18,8 @@ from trainferry.migrate.reading.positions import (
 )
 from trainferry.migrate.reading.python2 import restore_names, translate
 
-_HAS_FSTRING = re.compile(rb"(?<!\w)(?i:f|fr|rf)['\"]")
+# `(?<!\w)(?i:f|fr|rf)['"]`, but the first thing to look for is a set of letters: that is faster.
+_HAS_FSTRING = re.compile(rb"[fFrR](?<!\w.)(?:(?<=[fF])[rR]?|[fF])['\"]")
 _RUNNING = f"Python {sys.version_info.major}.{sys.version_info.minor}"
 
 

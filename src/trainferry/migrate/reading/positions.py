@@ -6,6 +6,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -79,7 +80,9 @@ def replace_all(text: bytes, replacements: Sequence[Replacement]) -> bytes:
 def find_line_starts(text: bytes) -> array[int]:
     """Where the lines of Python begin: after LF, CR and CRLF, and after nothing else."""
     starts = array("L", [0])
-    starts.extend(match.end() for match in _LINE_END.finditer(text))
+    starts.extend(accumulate(map(len, text.splitlines(keepends=True))))
+    if text and not text.endswith((b"\n", b"\r")):
+        starts.pop()  # the end of a line that has none
     return starts
 
 

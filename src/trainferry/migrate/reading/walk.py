@@ -69,13 +69,19 @@ def _walk_folder(
 ) -> Iterator[tuple[PurePosixPath, bool]]:
     if folder.name.endswith(_SUFFIXES):
         found.unreadable.append((folder, "is a folder, not a file"))
-    reason = _SKIPPED_FOLDERS.get(folder.name)
-    if reason is None and any(_exists(root / folder / mark) for mark in _ENVIRONMENT_MARKS):
-        reason = "a virtual environment"
+    reason = folder_not_taken(root, folder)
     if reason is None:
         yield from _walk(root, folder, found)
     else:
         found.skipped.append((folder, reason))
+
+
+def folder_not_taken(root: Path, folder: PurePosixPath) -> str | None:
+    """Why a folder is no part of a project: version control, compiled files, environments."""
+    reason = _SKIPPED_FOLDERS.get(folder.name)
+    if reason is None and any(_exists(root / folder / mark) for mark in _ENVIRONMENT_MARKS):
+        return "a virtual environment"
+    return reason
 
 
 def _is_link_to_folder(entry: os.DirEntry[str]) -> bool:

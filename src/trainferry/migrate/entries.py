@@ -1,0 +1,163 @@
+"""Where a project's programs start, and which arguments they take."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from trainferry.migrate.file import File, ProjectFiles
+from trainferry.migrate.find import Call
+
+_STARTERS = ("tf.app.run", "absl.app.run")
+_LIBRARIES = frozenset(("tf", "tensorflow", "keras", "horovod", "npu_bridge", "tf_slim"))
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of a program: `--batch_size`, its default as written, and its help."""
+
+    name: str
+    default: str | None
+    is_required: bool
+    help: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A program that a user starts; `trains` when its name or code says so."""
+
+    path: PurePosixPath
+    line: int
+    trains: bool
+    arguments: tuple[Argument, ...]
+
+
+def find_entries(files: Iterable[File]) -> tuple[Entry, ...]:
+    """Find programs that use TensorFlow, those that train first; tests are none."""
+    found = [entry for file in files if (entry := find_entry(file)) is not None]
+    return tuple(sorted(found, key=lambda entry: (not entry.trains, entry.path)))
+
+
+def find_entry(file: File) -> Entry | None:
+    path = file.source.path
+    if path.suffix == ".ipynb" or _is_test(path) or not _uses_tensorflow(file):
+        return None
+    start = next((one for one in file.source.tree.body if starts_program(file, one)), None)
+    if start is None:
+        return None
+    return Entry(path, file.source.line_of(start), _trains(file), tuple(_arguments(file)))
+
+
+def starts_program(file: File, statement: ast.stmt) -> bool:
+    """Whether it is `if __name__ == "__main__":`, or starts an app outside of it."""
+    if isinstance(statement, ast.If):
+        return is_main_guard(statement.test)
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and file.full_name(statement.value.func) in _STARTERS
+    )
+
+
+def is_main_guard(test: ast.expr) -> bool:
+    """Whether a condition compares `__name__` with `"__main__"`, either way round."""
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1):
+        return False
+    sides = [test.left, test.comparators[0]]
+    names = [one.id for one in sides if isinstance(one, ast.Name)]
+    texts = [one.value for one in sides if isinstance(one, ast.Constant)]
+    return isinstance(test.ops[0], ast.Eq) and names == ["__name__"] and texts == ["__main__"]
+
+
+def _uses_tensorflow(file: File) -> bool:
+    modules = _imported(file)
+    if any(module.partition(".")[0] in _LIBRARIES for module in modules):
+        return True
+    stems = {module.rpartition(".")[2] for module in modules}
+    return not stems.isdisjoint(file.project.once(_stems_with_tensorflow))
+
+
+def _stems_with_tensorflow(project: ProjectFiles) -> frozenset[str]:
+    return frozenset(file.source.path.stem for file in project.files if file.libraries & _LIBRARIES)
+
+
+def _imported(file: File) -> set[str]:
+    """Modules, and names that may be modules, of all imports."""
+    found: set[str] = set()
+    for node in file.imports:
+        found |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+    return found
+
+
+def _is_test(path: PurePosixPath) -> bool:
+    stem = path.stem
+    return stem.startswith("test_") or stem.endswith("_test") or stem in ("setup", "conftest")
+
+
+def _trains(file: File) -> bool:
+    words = file.source.path.stem.lower().replace("-", "_").split("_")
+    if {"eval", "evaluate", "export", "predict", "test", "infer", "convert"} & set(words):
+        return False
+    if any(word.startswith("train") for word in words):
+        return True
+    return any(
+        name in call.name
+        for call in file.calls
+        for name in ("train_and_evaluate", "Optimizer", "learning.train")
+    )
+
+
+def _arguments(file: File) -> Iterator[Argument]:
+    for call in file.calls:
+        kind = call.name.rpartition(".")[2]
+        if kind.startswith("DEFINE_") and call.name.startswith(
+            ("tf.app.flags", "tf.flags", "absl.")
+        ):
+            yield from _flag(call, file)
+    for node in file.names.attribute_calls(file.source, "add_argument"):
+        yield from _parser_argument(node, file)
+
+
+def _flag(call: Call, file: File) -> Iterator[Argument]:
+    name = call.argument(0, "name")
+    place = 2 if call.name.endswith("DEFINE_enum") else 1
+    default = call.argument(1, "default")
+    if isinstance(name, ast.Constant) and isinstance(name.value, str):
+        text = None if default is None else file.text(default)
+        yield Argument(f"--{name.value}", _one_line(text), False, _help(call.node, place + 1))
+
+
+def _parser_argument(node: ast.Call, file: File) -> Iterator[Argument]:
+    names = [
+        one.value
+        for one in node.args
+        if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
+    if not names:
+        return
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    name = next((one for one in names if one.startswith("--")), names[0])
+    required = given.get("required")
+    is_required = not name.startswith("-") or (
+        isinstance(required, ast.Constant) and required.value is True
+    )
+    default = given.get("default")
+    text = None if default is None else file.text(default)
+    yield Argument(name, _one_line(text), is_required, _help(node, len(node.args)))
+
+
+def _help(node: ast.Call, place: int) -> str:
+    given = next((one.value for one in node.keywords if one.arg == "help"), None)
+    if given is None and len(node.args) > place:
+        given = node.args[place]
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        return " ".join(given.value.split())
+    return ""
+
+
+def _one_line(text: str | None) -> str | None:
+    return None if text is None else " ".join(text.split())

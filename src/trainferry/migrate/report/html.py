@@ -1,0 +1,173 @@
+"""The report as one HTML page that needs nothing else: open it from a file, print it, send it.
+
+What comes from the project is shown, never run: every text is escaped, and the page allows no
+script but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from importlib import resources
+
+from trainferry import __version__
+from trainferry.migrate.entries import Entry
+from trainferry.migrate.migration import Migration
+from trainferry.migrate.report import chinese
+from trainferry.migrate.report.html_apis import apis_section
+from trainferry.migrate.report.html_changes import changes_section
+from trainferry.migrate.report.html_findings import findings_section
+from trainferry.migrate.report.html_pieces import both, code, path_text, section, shown
+from trainferry.migrate.rule import Outcome, Rule
+
+
+def html_report(migration: Migration) -> str:
+    """The whole page, in English and Chinese."""
+    files = resources.files("trainferry.migrate.report")
+    style = "\n" + files.joinpath("page.css").read_text("utf-8")
+    script = "\n" + files.joinpath("page.js").read_text("utf-8")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    title = shown(f"{migration.root.resolve().name}: {migration.verdict.value}")
+    body = "\n".join(_parts(migration))
+    return (
+        '<!doctype html>\n<html lang="en" data-language="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
+        f"<script>{script}</script>\n</body>\n</html>\n"
+    )
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _parts(migration: Migration) -> Iterator[str]:
+    sections = {
+        "missing": _missing(migration),
+        "findings": findings_section(migration),
+        "changes": changes_section(migration),
+        "apis": apis_section(migration),
+        "programs": _programs(migration),
+        "rules": _rules(migration),
+        "not-read": _not_read(migration),
+    }
+    yield f"<header>{_head(migration)}{_navigation(sections)}</header>"
+    yield "<main>"
+    yield from filter(None, sections.values())
+    yield "</main>"
+    yield _foot()
+
+
+def _head(migration: Migration) -> str:
+    verdict = both(migration.verdict.value, chinese.VERDICTS[migration.verdict])
+    numbers = [
+        ("files", "文件", len(migration.files), ""),
+        ("changed files", "改动的文件", len(migration.changed), ""),
+    ]
+    numbers += [
+        (*chinese.OUTCOME_WORDS[outcome], migration.counts[outcome], outcome.name.lower())
+        for outcome in (Outcome.BY_HAND, Outcome.CHECK, Outcome.CHANGED)
+    ]
+    if migration.suppressed:
+        numbers.append(("ignored", "已忽略", migration.suppressed, ""))
+    if migration.in_baseline:
+        numbers.append(("in the baseline", "基线中已有", migration.in_baseline, ""))
+    cards = "".join(
+        f'<div class="card {name}"><b>{number:,}</b>{both(english, chinese_text)}</div>'
+        for english, chinese_text, number, name in numbers
+    )
+    return (
+        f'<div class="top"><h1>{shown(migration.root.resolve().name)}</h1>'
+        '<button id="language" type="button">中文</button></div>'
+        f'<p class="verdict {migration.verdict.name.lower()}">{verdict}</p>'
+        f'<div class="cards">{cards}</div><p class="quiet">{_target(migration)}</p>'
+    )
+
+
+def _target(migration: Migration) -> str:
+    options = migration.options
+    return both(
+        f"For chip {options.chip}, adapter {options.adapter}, distributed {options.distributed}. "
+        "The verdict is about the code; nothing was run on an NPU.",
+        f"目标：芯片 {options.chip}，适配器 {options.adapter}，分布式 {options.distributed}。"
+        "结论只针对代码，没有在 NPU 上运行过。",
+    )
+
+
+_LINKS = (
+    ("findings", "Findings", "发现"),
+    ("changes", "Changes", "改动"),
+    ("apis", "TensorFlow names", "接口"),
+    ("programs", "Programs", "程序"),
+    ("rules", "Rules", "规则"),
+    ("not-read", "Not read", "未读取"),
+)
+
+
+def _navigation(sections: dict[str, str]) -> str:
+    links = (f'<a href="#{name}">{both(*texts)}</a>' for name, *texts in _LINKS if sections[name])
+    return f"<nav>{''.join(links)}</nav>"
+
+
+def _missing(migration: Migration) -> str:
+    """What blocks a run; a rule's line shows its findings when it is clicked."""
+    rules = {told.rule.name for told in migration.blocking}
+    items = ""
+    for english, in_chinese in zip(migration.missing(), chinese.missing(migration), strict=True):
+        name = english.partition(":")[0]
+        text = both(english, in_chinese)
+        if name in rules:
+            text = f'<a href="#findings" data-show-rule="{shown(name)}">{text}</a>'
+        items += f"<li>{text}</li>"
+    return section("missing", "What is missing", "还缺什么", f"<ul>{items}</ul>") if items else ""
+
+
+def _programs(migration: Migration) -> str:
+    items = "".join(map(_program, migration.entries))
+    return section("programs", "Programs", "程序入口", f"<ul>{items}</ul>") if items else ""
+
+
+def _program(entry: Entry) -> str:
+    trains = f' <span class="badge">{both("trains", "训练")}</span>' if entry.trains else ""
+    names = " ".join(one.name for one in entry.arguments)
+    arguments = f'<br><span class="quiet">{path_text(names)}</span>' if names else ""
+    return f"<li><code>{path_text(entry.path)}</code>{trains}{arguments}</li>"
+
+
+def _rules(migration: Migration) -> str:
+    used = {told.rule.name: told.rule for told in migration.told}
+    pages = "".join(_rule(used[name]) for name in sorted(used))
+    return section("rules", "Rules that spoke", "涉及的规则", pages) if pages else ""
+
+
+def _rule(rule: Rule) -> str:
+    text = chinese.rule_texts().get(rule.name)
+    titles = both(rule.title, text.title if text else rule.title)
+    hint = f'<p class="zh">{code(text.text)}</p>' if text else ""
+    return (
+        f'<details id="rule-{shown(rule.name)}">'
+        f"<summary><b>{shown(rule.name)}</b> {titles}</summary>"
+        f"{hint}<pre>{shown(rule.page.strip())}</pre></details>"
+    )
+
+
+def _not_read(migration: Migration) -> str:
+    lines = [f"{one.path}:{one.line}: {one.reason}" for one in migration.unreadable]
+    lines += [f"{path}: {reason}" for path, reason in migration.skipped]
+    lines += [f"{one.path}: {one.rule}: {one.trace}" for one in migration.failures]
+    items = "".join(f"<li><code>{shown(line)}</code></li>" for line in lines)
+    title = ("Not read, or left alone", "未读取或未处理")
+    return section("not-read", *title, f"<ul>{items}</ul>") if items else ""
+
+
+def _foot() -> str:
+    keys = both(
+        "Keys: / search, j and k next and previous finding, o open its change or rule, l language",
+        "快捷键：/ 搜索，j 与 k 移到下一条与上一条，o 打开对应的改动或规则，l 切换语言",
+    )
+    return f'<footer class="quiet"><p>{keys}</p><p>trainferry {__version__}</p></footer>'

@@ -1,0 +1,352 @@
+"""Applies rules to sources, round by round, until nothing more changes.
+
+Edits of two findings may meet at one place. Then one is made first, the file is read again, and
+the other is found again in the new text. The last round finds nothing to change: so a second
+migration of the result changes nothing either, and that is checked here on every file.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import NamedTuple, TypeAlias
+
+from trainferry.migrate.dispatch import Dispatch, Failure, Found
+from trainferry.migrate.eager import EAGER_RULE, is_eager
+from trainferry.migrate.edit import Edit, with_line_ends_of
+from trainferry.migrate.file import File, ProjectFiles
+from trainferry.migrate.imports import add_imports, taken_name
+from trainferry.migrate.names import resolve_project
+from trainferry.migrate.options import Options
+from trainferry.migrate.read import Source, Unreadable, read_source
+from trainferry.migrate.rule import IMPORT_RULE, Finding, Outcome, Rule, Spot
+
+_MOST_ROUNDS = 20
+
+IsUnwanted: TypeAlias = Callable[[Found, Source], bool]
+
+
+@dataclass(frozen=True)
+class Told:
+    """A finding as it is told: where in the file as the user has it, from byte to byte."""
+
+    rule: Rule
+    outcome: Outcome
+    message: str
+    path: PurePosixPath
+    start: int
+    end: int
+    finding: Finding
+
+
+@dataclass
+class Result:
+    """What the rules made of the sources; `after` has the files that changed."""
+
+    before: tuple[Source, ...]
+    after: dict[PurePosixPath, Source]
+    told: list[Told]
+    failures: list[Failure]
+    files: ProjectFiles  # as the rules first saw them
+
+
+def apply_rules(
+    sources: Sequence[Source],
+    rules: Sequence[Rule],
+    options: Options,
+    folder: str = "",
+    is_unwanted: IsUnwanted | None = None,
+) -> Result:
+    """Migrate sources; `is_unwanted` says which findings to leave out, edits and all."""
+    return _Rounds(sources, rules, options, folder, is_unwanted).run()
+
+
+class _Rounds:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        rules: Sequence[Rule],
+        options: Options,
+        folder: str,
+        is_unwanted: IsUnwanted | None,
+    ) -> None:
+        self.before = tuple(sources)
+        self.options = options
+        self.folder = folder
+        self.is_unwanted = is_unwanted or (lambda _found, _source: False)
+        self.dispatch = Dispatch(rules)
+        self.now = {source.path: source for source in sources}
+        self.maps: dict[PurePosixPath, list[_Shift]] = {}
+        self.told: dict[tuple[PurePosixPath, str, int, int, str], Told] = {}
+        self.failures: list[Failure] = []
+        self.left_alone: set[PurePosixPath] = set()
+        self.changed_last: list[PurePosixPath] = []
+        self.last_rules: dict[PurePosixPath, str] = {}
+        self.said: set[tuple[str, str]] = set()
+
+    def run(self) -> Result:
+        project = first = self.resolved(None)
+        wanted = everything = frozenset(self.now)
+        asked: frozenset[PurePosixPath] = frozenset()  # since a file last changed
+        for _ in range(_MOST_ROUNDS):
+            is_changed = self.one_round(project, wanted - asked, is_first=not asked)
+            if not is_changed and wanted == everything:
+                break
+            before = project
+            project = self.resolved(before)
+            asked = wanted if project is before else frozenset()
+            # The last round is for all: one file may matter to another.
+            wanted = frozenset(self.changed_last) if is_changed else everything
+        else:
+            for path in self.changed_last:
+                self.give_up(path, "the rules do not come to an end", self.last_rules[path])
+        original = {source.path: source for source in self.before}
+        after = {path: now for path, now in self.now.items() if now is not original[path]}
+        return Result(self.before, after, list(self.told.values()), self.failures, first)
+
+    def resolved(self, before: ProjectFiles | None) -> ProjectFiles:
+        """The files as they are now, with their names; what was before where none changed."""
+        sources = tuple(self.now.values())
+        if before is not None and sources == before.sources:
+            return before
+        known = None if before is None else before.names
+        names = resolve_project(sources, self.folder, known)
+        return ProjectFiles(sources, names, self.options)
+
+    def one_round(
+        self, project: ProjectFiles, wanted: frozenset[PurePosixPath], *, is_first: bool
+    ) -> bool:
+        """Ask the rules about some files, and make the edits that do not meet; whether any was.
+
+        Rules for the whole project are asked where it is the first round since a change.
+        """
+        by_path: dict[PurePosixPath, list[Found]] = {}
+        results = [*self.said_once(self.dispatch.on_project(project))] if is_first else []
+        for file in project.files:
+            if file.source.path in wanted:
+                results += self.dispatch.on_file(file)
+        for result in results:
+            if isinstance(result, Failure):
+                self.fail(result)
+            else:
+                by_path.setdefault(result.finding.at.source.path, []).append(result)
+        self.changed_last = [
+            file.source.path
+            for file in project.files
+            if (found := by_path.get(file.source.path)) and self.change(file, found)
+        ]
+        return bool(self.changed_last)
+
+    def said_once(self, results: Iterable[Found | Failure]) -> Iterator[Found | Failure]:
+        """Without what was told of the project in an earlier round, then at another place."""
+        earlier = frozenset(self.said)
+        for one in results:
+            if isinstance(one, Found) and not one.finding.edits:
+                about = (one.rule.name, one.finding.message)
+                self.said.add(about)
+                if about in earlier:
+                    continue
+            yield one
+
+    def change(self, file: File, found: list[Found]) -> bool:
+        path = file.source.path
+        if not self.options.lint and is_eager(file):  # half a migration would help nobody
+            found = [one for one in found if one.rule.name == EAGER_RULE]
+        wanted = [one for one in found if not self.is_unwanted(one, file.source)]
+        placed = [_with_free_names(one, file) for one in wanted]
+        chosen = [] if path in self.left_alone else list(_without_meetings(placed))
+        for one in placed:
+            if not one.finding.edits:
+                self.tell(file, one)
+        if not chosen:
+            return False
+        chosen, made = _made(file, chosen)
+        self.last_rules[path] = ", ".join(sorted({one.rule.name for one in chosen}))
+        if isinstance(made, str):
+            self.give_up(path, made, self.last_rules[path])
+            return False
+        for one in chosen:
+            self.tell(file, one)
+        if made.imported is not None:
+            self.tell_import(file, made.imported, chosen)
+        self.maps.setdefault(path, []).append(_Shift(file.source, made.edits))
+        self.now[path] = made.source
+        return True
+
+    def tell(self, file: File, found: Found) -> None:
+        node = found.finding.at.node
+        start, end = file.source.span(node)
+        self.add(found, file.source.path, start, end)
+
+    def tell_import(self, file: File, edit: Edit, chosen: list[Found]) -> None:
+        why = sorted({one.rule.name for one in chosen if one.finding.imports})
+        lines = edit.text.replace("; ", "\n").split("\n")
+        names = ", ".join(f"`{line}`" for line in lines if line)
+        finding = Finding(
+            Spot(file.source, file.source.tree),
+            Outcome.CHANGED,
+            f"{names} for {', '.join(why)}",
+            (edit,),
+        )
+        self.add(Found(IMPORT_RULE, finding), file.source.path, edit.start, edit.start)
+
+    def add(self, found: Found, path: PurePosixPath, start: int, end: int) -> None:
+        for shift in reversed(self.maps.get(path, [])):
+            start, end = shift.back(start), shift.back_end(end)
+        finding = found.finding
+        # Calls of a chain, `dataset.map(f).map(g)`, all start at one place.
+        key = (path, found.rule.name, start, end, finding.message)
+        if key not in self.told:
+            self.told[key] = Told(
+                found.rule, finding.outcome, finding.message, path, start, end, finding
+            )
+
+    def fail(self, failure: Failure) -> None:
+        known = {(one.path, one.rule) for one in self.failures}
+        if (failure.path, failure.rule) not in known:  # it breaks again in each round
+            self.failures.append(failure)
+        if failure.path != PurePosixPath("."):
+            self.restore(failure.path)
+
+    def give_up(self, path: PurePosixPath, reason: str, rules: str = "") -> None:
+        self.failures.append(Failure(path, rules, reason))
+        self.restore(path)
+
+    def restore(self, path: PurePosixPath) -> None:
+        """Our bug must not cost the user a file: it stays as it was."""
+        self.left_alone.add(path)
+        self.now[path] = next(source for source in self.before if source.path == path)
+        self.maps.pop(path, None)
+        self.told = {
+            key: told
+            for key, told in self.told.items()
+            if told.path != path or not told.finding.edits
+        }
+
+
+def _with_free_names(found: Found, file: File) -> Found:
+    """An edit that needs a name which the file uses for something else is left to the user."""
+    finding = found.finding
+    name = taken_name(file, finding.imports, finding.at.node) if finding.edits else None
+    if name is None:
+        return found
+    texts = " … ".join(edit.text.strip() for edit in finding.edits if edit.text.strip())
+    message = (
+        f"`{name}` is already another thing in this file; import it under another name "
+        f"({'; '.join(finding.imports)}) and write `{texts}`: {finding.message}"
+    )
+    return Found(
+        found.rule,
+        replace(finding, outcome=Outcome.BY_HAND, message=message, edits=(), imports=()),
+    )
+
+
+class _Made(NamedTuple):
+    """A source with the edits of some findings made."""
+
+    source: Source
+    edits: set[Edit]
+    imported: Edit | None
+
+
+def _made(file: File, chosen: list[Found]) -> tuple[list[Found], _Made | str]:
+    """Make the edits of these findings, or what is wrong with those of the first.
+
+    Edits that are each right can be wrong together, as when two remove the only two statements
+    of a block: then some wait for the next round.
+    """
+    made = _all_made(file, chosen)
+    if not isinstance(made, str) or len(chosen) == 1:
+        return chosen, made
+    kept: list[Found] = []
+    for one in chosen:
+        more = _all_made(file, [*kept, one])
+        if not isinstance(more, str):
+            kept, made = [*kept, one], more
+    return kept or chosen, made
+
+
+def _all_made(file: File, chosen: list[Found]) -> _Made | str:
+    edits = {edit for one in chosen for edit in one.finding.edits}
+    statements = [one for found in chosen for one in found.finding.imports]
+    users = [one.finding.at.node for one in chosen if one.finding.imports]
+    imported = add_imports(file, statements, users)
+    edits = _with_import(edits, imported)
+    again = _read_again(file.source, edits)
+    return again if isinstance(again, str) else _Made(again, edits, imported)
+
+
+def _with_import(edits: set[Edit], imported: Edit | None) -> set[Edit]:
+    """Add the edit of the imports; new lines at the same place come behind them."""
+    if imported is None:
+        return edits
+    here = imported.start
+    same = sorted(edit for edit in edits if edit.start == edit.end == here)
+    text = imported.text + "".join(edit.text for edit in same)
+    return (edits - set(same)) | {Edit(here, here, text)}
+
+
+def _read_again(source: Source, edits: Iterable[Edit]) -> Source | str:
+    """The source after its edits, or what is wrong with them."""
+    try:
+        data = source.edited(edits)
+    except AssertionError as error:
+        return str(error)
+    again = read_source(source.path, data, source.module)
+    if isinstance(again, Source) and len(again.unreadable) <= len(source.unreadable):
+        return again
+    told = again if isinstance(again, Unreadable) else again.unreadable[-1]
+    return f"line {told.line}: {told.reason}"
+
+
+def _without_meetings(found: Iterable[Found]) -> Iterator[Found]:
+    """Those with edits that meet no edit of an earlier one; the others wait for the next round."""
+    taken: list[Edit] = []
+    for one in sorted(found, key=_is_kept):
+        edits = one.finding.edits
+        if edits and not any(_meet(edit, other) for edit in edits for other in taken):
+            taken += edits
+            yield one
+
+
+def _is_kept(found: Found) -> bool:
+    """False for removals, which come first: what would change inside needs no imports then."""
+    return not all(edit.text.strip() in ("", "pass") for edit in found.finding.edits)
+
+
+def _meet(one: Edit, other: Edit) -> bool:
+    if one.start == one.end == other.start == other.end:
+        return True
+    return one.start < other.end and other.start < one.end
+
+
+class _Shift:
+    """Leads from places after some edits back to those before."""
+
+    def __init__(self, source: Source, edits: Iterable[Edit]) -> None:
+        self.after: list[int] = [0]
+        self.before: list[int] = [0]
+        shift = 0
+        for edit in sorted(edits):
+            text = with_line_ends_of(source.data, edit.start, edit.text).encode(source.encoding)
+            self.after += [edit.start + shift, edit.start + shift + len(text)]
+            self.before += [edit.start, edit.end]
+            shift += len(text) - (edit.end - edit.start)
+
+    def back(self, place: int) -> int:
+        """Where something started; in the middle of new text, where the old text did."""
+        index = bisect.bisect_right(self.after, place) - 1
+        if index % 2:
+            return self.before[index]
+        return self.before[index] + place - self.after[index]
+
+    def back_end(self, place: int) -> int:
+        """Where something ended; in the middle of new text, where the old text did."""
+        index = bisect.bisect_left(self.after, place) - 1
+        if index < 0:
+            return 0
+        if index % 2:
+            return self.before[index + 1]
+        return self.before[index] + place - self.after[index]

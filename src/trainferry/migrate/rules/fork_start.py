@@ -1,0 +1,73 @@
+"""Start processes without copying the NPU's locks.
+
+`multiprocessing` forks by default: the new process is a copy, with all locks as they happen to
+be, and may wait for ever for one that a thread of TensorFlow or of the adapter held. Processes
+that are started by a server, `forkserver`, have no such locks.
+
+    +multiprocessing.set_start_method("forkserver")
+
+By hand: always; this rule only tells, once per file, because what is handed to such a process must
+be importable and picklable.
+Not touched: files that open no session and train nothing, threads (`multiprocessing.dummy`), and
+projects that choose a start method.
+
+Source: Ascend TF Adapter 1.x migration guide, restrictions on multiprocessing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trainferry.migrate.file import File
+from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_file
+from trainferry.migrate.rules._host_sessions import is_in_test, only_makes_data
+from trainferry.migrate.rules._keras import runs_of_models
+from trainferry.migrate.rules._sessions import session_calls
+
+CONCERN = Concern.RUN
+
+_FORKS = frozenset(
+    (
+        "multiprocessing.Process",
+        "multiprocessing.Pool",
+        "multiprocessing.Manager",
+        "multiprocessing.process.Process",
+        "multiprocessing.pool.Pool",
+        "concurrent.futures.ProcessPoolExecutor",
+        "concurrent.futures.process.ProcessPoolExecutor",
+    )
+)
+_CHOICES = frozenset(("multiprocessing.set_start_method", "multiprocessing.get_context"))
+_TRAINS = ("tf.estimator.Estimator", "tf.estimator.train_and_evaluate")
+_WRITE = "`multiprocessing.set_start_method('forkserver')` where the program begins"
+
+
+@on_file
+def fork_start(file: File) -> Iterator[Finding]:
+    place = next((one for one in _forks(file) if not is_in_test(file, one)), None)
+    if place is None or not _trains(file) or only_makes_data(file):
+        return
+    if not _is_chosen(file):
+        message = f"write {_WRITE}: a forked process may hang with the locks of the NPU's session"
+        yield Finding(Spot(file.source, place), Outcome.BY_HAND, message)
+
+
+def _forks(file: File) -> Iterator[ast.expr]:
+    for node, name in file.uses:
+        if name in _FORKS:
+            yield node
+    for call in runs_of_models(file):
+        workers = call.keyword("use_multiprocessing")
+        if workers is not None and file.text(workers.value) == "True":
+            yield call.node
+
+
+def _is_chosen(file: File) -> bool:
+    return not file.project.used.isdisjoint(_CHOICES)
+
+
+def _trains(file: File) -> bool:
+    sessions = (call for call, _, _ in session_calls(file))
+    found = (next(sessions, None), next(runs_of_models(file), None))
+    return any(found) or next(file.calls_of(*_TRAINS), None) is not None

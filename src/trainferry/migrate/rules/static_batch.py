@@ -1,0 +1,198 @@
+"""Give training batches of one size.
+
+The NPU compiles a graph for fixed shapes. The last batch of a dataset may be smaller, so without
+`drop_remainder=True` the size of every batch is open, and the graph is compiled with open shapes
+or compiled again. In training the dropped samples come again with the next epoch. In evaluation
+and prediction they would be lost, so nothing is dropped there.
+
+    -dataset = dataset.shuffle(1000).batch(32)
+    +dataset = dataset.shuffle(1000).batch(32, drop_remainder=True)
+
+A function that serves training and evaluation with a switch gets `drop_remainder=is_training`.
+
+By hand: batches for evaluation and prediction (pad to a full batch, and leave what was added out
+of the score), those where it is not known what they feed, and values that are not written out.
+Not touched: `batch` of anything that is no `tf.data` dataset, and unit tests.
+
+Source: Ascend TF Adapter 1.x migration guide, restrictions of data preprocessing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from trainferry.migrate.file import File
+from trainferry.migrate.find import Call
+from trainferry.migrate.phases import Phase, phase_of, phase_switch
+from trainferry.migrate.rule import Concern, Finding, Outcome, on_call, on_file
+from trainferry.migrate.rules._dataflow import constant, is_endless, is_fixed_shape, text_in_line
+from trainferry.migrate.rules._host_sessions import is_in_test
+
+CONCERN = Concern.RUN
+LINT = True
+
+# Where the calls have `batch_size` and `drop_remainder`.
+_PLACES = {
+    "tf.data.Dataset.batch": (0, 1),
+    "tf.data.Dataset.padded_batch": (0, 3),
+    "tf.data.experimental.map_and_batch": (1, 3),
+    "tf.data.experimental.map_and_batch_with_legacy_function": (1, 3),
+    "tf.contrib.data.map_and_batch": (1, 3),
+}
+_LOOKS_LIKE_DATASET = re.compile(r"(^|_)(ds|dataset|datasets|data_set)\d*$", re.IGNORECASE)
+_METHODS = frozenset(("cache", "interleave", "map", "prefetch", "repeat", "shuffle", "shard"))
+_LOSES = (Phase.EVALUATE, Phase.PREDICT)
+_SWITCHES = frozenset(("self.is_train", "self.is_training", "self.training"))
+_SWITCH = re.compile(r"(is_)?train(ing)?|ModeKeys\.TRAIN", re.IGNORECASE)
+
+
+@on_call(*_PLACES)
+def static_batch(call: Call, file: File) -> Iterator[Finding]:
+    size_place, drop_place = _PLACES[call.name]
+    if is_in_test(file, call.node):
+        return
+    drop = call.argument(drop_place, "drop_remainder")
+    is_method = call.name.startswith("tf.data.Dataset.")
+    if constant(drop) is True or (is_method and file.full_name(call.node.func) is not None):
+        return
+    if constant(drop) not in (None, False) or (drop is None and call.has_star_arguments):
+        yield from _not_written_out(call, file, drop)
+        return
+    size = call.argument(size_place, "batch_size")
+    if constant(size) == 1 or is_endless(file, _data(call, file)):
+        yield _changed(call, drop, "True", "the data never ends in a smaller batch")
+    else:
+        yield from _by_what_it_feeds(call, file, drop, size)
+
+
+@on_file
+def unknown_batch(file: File) -> Iterator[Finding]:
+    """Calls that look very much like a dataset's; what is not known is never edited."""
+    if not any(name.startswith(("tf.data.", "tf.contrib.data.")) for name in file.used):
+        return
+    for node in file.unresolved_calls("batch"):
+        assert isinstance(node.func, ast.Attribute)
+        call = Call(file.source, node, "tf.data.Dataset.batch")
+        is_settled = constant(call.argument(1, "drop_remainder")) is True
+        if is_settled or is_in_test(file, node) or file.class_of(node.func.value) is not None:
+            continue
+        if call.keyword("drop_remainder") or _looks_like_dataset(node.func.value):
+            message = (
+                "if this is a `tf.data` dataset that feeds training, add `drop_remainder=True`"
+            )
+            yield Finding(call, Outcome.BY_HAND, message, concern=Concern.SPEED)
+
+
+def _by_what_it_feeds(
+    call: Call, file: File, drop: ast.expr | None, size: ast.expr | None
+) -> Iterator[Finding]:
+    phase = phase_of(file, call.node)
+    switch = None if phase in _LOSES else _switch(file, call.node)
+    if switch is not None:
+        message = (
+            f"batches are full where `{switch}` is true; the last batch of evaluation may be "
+            "smaller, which makes the NPU compile again: pad it where that matters"
+        )
+        yield _changed(call, drop, switch, message, Outcome.CHECK)
+    elif phase is Phase.TRAIN:
+        yield _dropped(call, file, drop)
+    elif _is_told_as_padded(call, file):
+        return
+    elif phase in _LOSES:
+        message = _how_to_pad(file, phase.value, size)
+        yield Finding(call, Outcome.BY_HAND, message, concern=Concern.SPEED)
+    else:
+        message = (
+            "add `drop_remainder=True` if this feeds training; for evaluation and prediction "
+            "fill the last batch, because dropped samples are lost"
+        )
+        yield Finding(call, Outcome.BY_HAND, message)
+
+
+def _dropped(call: Call, file: File, drop: ast.expr | None) -> Finding:
+    message = "the last, smaller batch of training is left out"
+    if phase_of(file, call.node, by_path=False) is Phase.TRAIN:
+        return _changed(call, drop, "True", message)
+    message += "; only the name of the file says that this is training"
+    return _changed(call, drop, "True", message, Outcome.CHECK)
+
+
+def _switch(file: File, node: ast.AST) -> str | None:
+    """What is true in training only, a parameter or `self.is_training`; None in its own branch."""
+    switch = phase_switch(file, node) or _own_switch(file, node)
+    tested = "" if switch is None else switch.removeprefix("not ").partition(" ")[0]
+    tests = (above.test for above in file.parents(node) if isinstance(above, ast.If | ast.IfExp))
+    return None if any(tested in file.text(test) for test in tests) else switch
+
+
+def _own_switch(file: File, node: ast.AST) -> str | None:
+    function = file.function(node)
+    for one in ast.walk(function) if function is not None else ():
+        is_attribute = isinstance(one, ast.Attribute)
+        if is_attribute and file.text(one) in _SWITCHES:
+            return file.text(one)
+    return None
+
+
+def _how_to_pad(file: File, what: str, size: ast.expr | None) -> str:
+    batch = "batch_size" if size is None else text_in_line(file, size)
+    is_plain = isinstance(size, ast.Name | ast.Attribute | ast.Constant | None)
+    divisor = batch if is_plain else f"({batch})"
+    return (
+        f"`drop_remainder=True` would lose the last samples of {what}: for batches of one size "
+        f"write `.repeat().batch({batch}, drop_remainder=True)`, run `ceil(samples / {divisor})` "
+        "steps, and leave the repeated samples out of the result"
+    )
+
+
+def _not_written_out(call: Call, file: File, drop: ast.expr | None) -> Iterator[Finding]:
+    if drop is None:
+        message = "see that the arguments have `drop_remainder=True` where this feeds training"
+        yield Finding(call, Outcome.BY_HAND, message)
+        return
+    text = text_in_line(file, drop)
+    if text == phase_switch(file, call.node) or _SWITCH.search(text):
+        return
+    if phase_of(file, call.node) not in _LOSES:
+        message = f"see that `{text}` is True where this feeds training"
+        yield Finding(call, Outcome.BY_HAND, message)
+
+
+def _changed(
+    call: Call,
+    drop: ast.expr | None,
+    value: str,
+    message: str,
+    outcome: Outcome = Outcome.CHANGED,
+) -> Finding:
+    if drop is None:
+        edit = call.add_keyword(f"drop_remainder={value}")
+    else:
+        edit = call.replace_argument(drop, value)
+    return Finding(call, outcome, message, (edit,))
+
+
+def _data(call: Call, file: File) -> ast.expr:
+    """The dataset that is made into batches."""
+    applied = file.parent(call.node)
+    function = applied.func if isinstance(applied, ast.Call) else None
+    if not call.name.startswith("tf.data.Dataset."):
+        is_applied = isinstance(function, ast.Attribute) and function.attr == "apply"
+        return function.value if is_applied and isinstance(function, ast.Attribute) else call.node
+    assert isinstance(call.node.func, ast.Attribute)
+    return call.node.func.value
+
+
+def _is_told_as_padded(call: Call, file: File) -> bool:
+    """Whether `bucketed_shapes` speaks about the same place."""
+    shapes = call.argument(1, "padded_shapes") if call.name.endswith("padded_batch") else None
+    return shapes is not None and not is_fixed_shape(file, shapes)
+
+
+def _looks_like_dataset(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in _METHODS and _looks_like_dataset(node.func.value)
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return _LOOKS_LIKE_DATASET.search(name) is not None

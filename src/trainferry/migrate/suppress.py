@@ -1,0 +1,106 @@
+"""Findings that a user does not want: said in a comment, or for a path in pyproject.toml.
+
+    sess = tf.Session()  # trainferry: ignore[session_on_npu] runs on the host on purpose
+
+A comment counts for the statement on its line; alone on a line, for the statement below.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from trainferry.errors import UsageError
+from trainferry.migrate.dispatch import Found
+from trainferry.migrate.lines import line_end, line_start
+from trainferry.migrate.read import Source
+from trainferry.migrate.rule import IMPORT_RULE, all_rules
+
+_COMMENT = re.compile(rb"#\s*trainferry:\s*ignore\b(?:\[([^\]\r\n]*)\])?")
+
+
+@dataclass
+class Ignored:
+    """What the project itself says; `seen` counts what was held back, by rule."""
+
+    paths: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    seen: set[tuple[PurePosixPath, str, int]] = field(default_factory=set)
+
+    def is_unwanted(self, found: Found, source: Source) -> bool:
+        name = found.rule.name
+        start = source.span(found.finding.at.node)[0]
+        unwanted = self._is_for_path(name, source.path) or any(
+            not rules or name in rules for rules in _comments(source, found)
+        )
+        if unwanted:
+            self.seen.add((source.path, name, start))
+        return unwanted
+
+    def _is_for_path(self, name: str, path: PurePosixPath) -> bool:
+        return any(
+            (name in rules or "*" in rules) and fnmatch.fnmatch(str(path), pattern)
+            for pattern, rules in self.paths.items()
+        )
+
+
+def read_ignored(root: Path) -> Ignored:
+    """Read `[tool.trainferry.ignore]` of the project's pyproject.toml, if there is one."""
+    file = root / "pyproject.toml"
+    if not file.is_file():
+        return Ignored()
+    try:
+        tables = tomllib.loads(file.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{file} cannot be read: {error}", hint="correct it, or take it out of the project"
+        ) from None
+    section = tables.get("tool", {}).get("trainferry", {}).get("ignore", {})
+    return Ignored({pattern: _rules(file, pattern, names) for pattern, names in section.items()})
+
+
+def check_rule_names(names: frozenset[str], where: str) -> None:
+    """Refuse names that no rule has, with the nearest one."""
+    import difflib
+
+    known = [IMPORT_RULE.name, *(rule.name for rule in all_rules())]
+    for name in sorted(names):
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else "`trainferry rules` lists them"
+            raise UsageError(f"{where}: there is no rule `{name}`", hint=hint)
+
+
+def _rules(file: Path, pattern: str, names: object) -> frozenset[str]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise UsageError(
+            f'{file}: [tool.trainferry.ignore] "{pattern}" must be a list of rules',
+            hint=f'write "{pattern}" = ["gpu_options"], or ["*"] for all rules',
+        )
+    check_rule_names(frozenset(names) - {"*"}, str(file))
+    return frozenset(names)
+
+
+def _comments(source: Source, found: Found) -> list[frozenset[str]]:
+    """The rules that each comment at a finding names; none means all."""
+    data = source.data
+    start, end = source.span(found.finding.at.node)
+    lines = {line_start(data, start), line_start(data, max(start, end - 1))}
+    texts = [data[line : line_end(data, line)] for line in lines]
+    above = line_start(data, start) - 1
+    if above > 0:
+        line = data[line_start(data, above) : above]
+        if line.lstrip().startswith(b"#"):
+            texts.append(line)
+    matches = [match for text in texts if (match := _COMMENT.search(text))]
+    return [
+        frozenset(
+            one.strip()
+            for one in (match.group(1) or b"").decode("utf-8", "replace").split(",")
+            if one.strip()
+        )
+        for match in matches
+    ]

@@ -1,0 +1,287 @@
+"""Training batches get one size; evaluation and prediction lose no sample."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.migrate.rules.migrated import (
+    check_migrated,
+    check_project,
+    check_unchanged,
+    outcomes,
+)
+from trainferry.migrate.rule import Outcome
+
+RULE = "static_batch"
+
+PROGRAM = """\
+import tensorflow as tf
+
+def train_input():
+    dataset = tf.data.TFRecordDataset(files)
+    return {made}
+
+tf.estimator.Estimator(model_fn).train(train_input)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("dataset.batch(32)", "dataset.batch(32, drop_remainder=True)"),
+        ("dataset.batch(batch_size=32)", "dataset.batch(batch_size=32, drop_remainder=True)"),
+        ("dataset.batch(32, False)", "dataset.batch(32, True)"),
+        ("dataset.batch(32, drop_remainder=False)", "dataset.batch(32, drop_remainder=True)"),
+        (
+            "dataset.padded_batch(32, ([10], []), None, False)",
+            "dataset.padded_batch(32, ([10], []), None, True)",
+        ),
+        (
+            "dataset.apply(tf.data.experimental.map_and_batch(fn, 32))",
+            "dataset.apply(tf.data.experimental.map_and_batch(fn, 32, drop_remainder=True))",
+        ),
+        (
+            "dataset.apply(tf.contrib.data.map_and_batch(fn, 32, 4, False))",
+            "dataset.apply(tf.contrib.data.map_and_batch(fn, 32, 4, True))",
+        ),
+    ],
+)
+def test_training_drops_the_last_batch(before: str, after: str) -> None:
+    told = check_migrated(PROGRAM.format(made=before), PROGRAM.format(made=after), RULE)
+    assert outcomes(told) == [Outcome.CHANGED]
+
+
+def test_a_chain_over_lines_keeps_its_comments() -> None:
+    check_migrated(
+        """\
+        import tensorflow.compat.v1 as tf
+        def train_input():
+            return (tf.data.TFRecordDataset(files)  # all of them
+                    .map(parse)
+                    # full batches
+                    .batch(
+                        flags.batch_size,  # per device
+                    ) \\
+                    .prefetch(1))
+        tf.estimator.Estimator(model_fn).train(train_input)
+        """,
+        """\
+        import tensorflow.compat.v1 as tf
+        def train_input():
+            return (tf.data.TFRecordDataset(files)  # all of them
+                    .map(parse)
+                    # full batches
+                    .batch(
+                        flags.batch_size,  # per device
+                        drop_remainder=True,
+                    ) \\
+                    .prefetch(1))
+        tf.estimator.Estimator(model_fn).train(train_input)
+        """,
+        RULE,
+    )
+
+
+@pytest.mark.parametrize("phase", ["evaluate", "predict"])
+def test_samples_of_evaluation_and_prediction_are_not_lost(phase: str) -> None:
+    told = check_unchanged(
+        f"""\
+        import tensorflow as tf
+        def some_input():
+            return tf.data.TFRecordDataset(files).batch(_DECODE_BATCH_SIZE)
+        tf.estimator.Estimator(model_fn).{phase}(some_input)
+        """,
+        RULE,
+    )
+    assert outcomes(told) == [Outcome.BY_HAND]
+    assert "`.repeat().batch(_DECODE_BATCH_SIZE, drop_remainder=True)`" in told[0].message
+
+
+def test_a_switch_decides_where_one_function_serves_both() -> None:
+    told = check_migrated(
+        """\
+        import tensorflow as tf
+        def input_fn(is_training, batch_size):
+            dataset = tf.data.TFRecordDataset(files)
+            if is_training:
+                dataset = dataset.shuffle(1000)
+            return dataset.batch(batch_size)
+        estimator = tf.estimator.Estimator(model_fn)
+        estimator.train(lambda: input_fn(True, 32))
+        estimator.evaluate(lambda: input_fn(False, 32))
+        """,
+        """\
+        import tensorflow as tf
+        def input_fn(is_training, batch_size):
+            dataset = tf.data.TFRecordDataset(files)
+            if is_training:
+                dataset = dataset.shuffle(1000)
+            return dataset.batch(batch_size, drop_remainder=is_training)
+        estimator = tf.estimator.Estimator(model_fn)
+        estimator.train(lambda: input_fn(True, 32))
+        estimator.evaluate(lambda: input_fn(False, 32))
+        """,
+        RULE,
+    )
+    assert outcomes(told) == [Outcome.CHECK]
+
+
+def test_the_switch_of_an_object_decides_too() -> None:
+    told = check_migrated(
+        """\
+        import tensorflow as tf
+        class Input:
+            def read(self):
+                dataset = tf.data.TFRecordDataset(self.files)
+                if self.is_training:
+                    return dataset.shuffle(9).batch(8)
+                return dataset.repeat(1 if self.is_training else 2).batch(8, False)
+        """,
+        """\
+        import tensorflow as tf
+        class Input:
+            def read(self):
+                dataset = tf.data.TFRecordDataset(self.files)
+                if self.is_training:
+                    return dataset.shuffle(9).batch(8, drop_remainder=True)
+                return dataset.repeat(1 if self.is_training else 2).batch(8, self.is_training)
+        """,
+        RULE,
+    )
+    assert outcomes(told) == [Outcome.CHANGED, Outcome.CHECK]
+
+
+def test_what_only_the_name_of_a_file_says_is_to_be_checked() -> None:
+    before = "import tensorflow as tf\ndata = tf.data.TFRecordDataset(files).batch({})\n"
+    after = {"train.py": before.format("8, drop_remainder=True")}
+    told = check_project({"train.py": before.format("8")}, after, RULE)
+    assert outcomes(told) == [Outcome.CHECK]
+
+
+def test_endless_data_has_no_remainder_whatever_it_feeds() -> None:
+    told = check_migrated(
+        """\
+        import tensorflow as tf
+        def some_input(files, n):
+            dataset = tf.data.TFRecordDataset(files)
+            dataset = dataset.repeat()
+            dataset = dataset.map(parse).prefetch(1)
+            return dataset.batch(n)
+        """,
+        """\
+        import tensorflow as tf
+        def some_input(files, n):
+            dataset = tf.data.TFRecordDataset(files)
+            dataset = dataset.repeat()
+            dataset = dataset.map(parse).prefetch(1)
+            return dataset.batch(n, drop_remainder=True)
+        """,
+        RULE,
+    )
+    assert outcomes(told) == [Outcome.CHANGED]
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        "dataset = dataset.repeat(epochs)",
+        "dataset = dataset.repeat().take(100)",
+        "if again:\n        dataset = dataset.repeat()",
+        "dataset = dataset.repeat()\n    for part in parts:\n        dataset = part",
+    ],
+)
+def test_data_that_may_end_is_left_where_it_is_not_known_what_it_feeds(repeated: str) -> None:
+    told = check_unchanged(
+        f"""\
+import tensorflow as tf
+def some_input(files, again, epochs):
+    dataset = tf.data.TFRecordDataset(files)
+    {repeated}
+    return dataset.batch(32)
+""",
+        RULE,
+    )
+    assert outcomes(told) == [Outcome.BY_HAND]
+
+
+def test_batches_of_one_sample_have_no_remainder() -> None:
+    check_migrated(
+        "import tensorflow as tf\ndata = tf.data.Dataset.range(9).batch(1)\n",
+        "import tensorflow as tf\ndata = tf.data.Dataset.range(9).batch(1, drop_remainder=True)\n",
+        RULE,
+    )
+
+
+def test_the_value_of_the_user_is_not_overwritten() -> None:
+    made = "dataset.batch(batch_size, drop_remainder=drop)"
+    told = check_unchanged(PROGRAM.format(made=made), RULE)
+    assert outcomes(told) == [Outcome.BY_HAND]
+    assert "`drop`" in told[0].message
+
+
+@pytest.mark.parametrize(
+    "drop", ["True", "is_training", "mode == tf.estimator.ModeKeys.TRAIN", "self.training"]
+)
+def test_what_is_right_already_is_not_told(drop: str) -> None:
+    made = f"dataset.batch(32, drop_remainder={drop})"
+    assert check_unchanged(PROGRAM.format(made=made), RULE) == []
+
+
+def test_hidden_arguments_are_left_to_the_user() -> None:
+    told = check_unchanged(PROGRAM.format(made="dataset.batch(*arguments)"), RULE)
+    assert outcomes(told) == [Outcome.BY_HAND]
+
+
+def test_the_helper_of_another_file_is_followed() -> None:
+    files = {
+        "data.py": """\
+            import tensorflow as tf
+            def read(files):
+                return tf.data.TFRecordDataset(files).shuffle(100)
+            """,
+        "train.py": """\
+            import tensorflow as tf
+            from data import read
+            def train_input():
+                return read(files).batch(8)
+            tf.estimator.Estimator(model_fn).train(train_input)
+            """,
+    }
+    after = {"train.py": files["train.py"].replace("batch(8)", "batch(8, drop_remainder=True)")}
+    assert outcomes(check_project(files, after, RULE)) == [Outcome.CHANGED]
+
+
+def test_what_looks_like_a_dataset_is_told() -> None:
+    told = check_unchanged(
+        """\
+        import tensorflow as tf
+        names = tf.data.Dataset.list_files(pattern)
+        def train(my_dataset, loader):
+            loader.batch(10)
+            return my_dataset.shuffle(9).batch(8)
+        """,
+        RULE,
+    )
+    assert outcomes(told) == [Outcome.BY_HAND]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tensorflow as tf\nloader.batch(10)\n",
+        "from tensorflow import train\nimages = train.batch([image], 32)\n",
+        "import tensorflow as tf\nimages = tf.train.batch([image], 32)\n",
+        "from mylib import tf\ndata = tf.data.TFRecordDataset(files).batch(32)\n",
+        "class Dataset:\n    def batch(self, n): ...\nDataset().batch(3)\n",
+    ],
+)
+def test_batches_of_other_things_are_not_ours(text: str) -> None:
+    assert check_unchanged(text, RULE) == []
+
+
+def test_unit_tests_keep_their_batches() -> None:
+    text = (
+        "import tensorflow as tf\nclass NetTest(tf.test.TestCase):\n    def test(self):\n"
+        "        tf.data.Dataset.range(9).repeat().batch(1)\n"
+    )
+    assert check_unchanged(text, RULE) == []

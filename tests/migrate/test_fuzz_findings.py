@@ -1,0 +1,134 @@
+"""What fuzzing found, each as a small test."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import PurePosixPath
+
+import pytest
+
+from tests.migrate.rules.migrated import check_migrated, findings, migrate, outcomes, text_after
+from trainferry.migrate.migration import MigratedFile
+from trainferry.migrate.options import Options
+from trainferry.migrate.rule import Outcome
+
+PATCHED = Options(adapter="patched")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def npu_ops(self): pass",
+        "class npu_ops: pass",
+        "from x import npu_ops",
+        "def f(self, x=tf.nn.dropout(y, 0.5)): pass\n    npu_ops = 1",
+    ],
+)
+def test_a_name_that_the_class_around_has_is_taken(body: str) -> None:
+    text = f"import tensorflow as tf\nclass A:\n    net = tf.nn.dropout(x, 0.5)\n    {body}\n"
+    result = migrate({"program.py": text}, "fused_dropout")
+    assert text_after(result) == text
+    assert set(outcomes(findings(result))) == {Outcome.BY_HAND}
+
+
+def test_the_adapter_is_imported_before_a_session_in_the_same_try() -> None:
+    check_migrated(
+        """\
+        try:
+            import tensorflow as tf
+            sess = tf.Session()
+        finally:
+            pass
+        """,
+        """\
+        from npu_bridge import npu_init
+        try:
+            import tensorflow as tf
+            sess = tf.Session()
+        finally:
+            pass
+        """,
+        "adapter_import",
+        PATCHED,
+    )
+
+
+def test_the_whole_try_around_an_import_of_horovod_is_told() -> None:
+    text = """\
+        try:
+            import horovod.tensorflow as hvd
+        except ImportError:
+            hvd = None
+        """
+    result = migrate({"program.py": text}, "horovod_to_hccl")
+    assert text_after(result) == ""
+    (told,) = findings(result)
+    assert (told.start, told.end) == (0, result.before[0].data.rindex(b"\n"))
+
+
+def test_form_feeds_and_carriage_returns_end_no_line_of_a_diff() -> None:
+    before, after = "a\x0c\rb\nc", "a\x0c\rd\nc"
+    file = MigratedFile(PurePosixPath("x.py"), before.encode(), after.encode(), before, after)
+    assert file.diff().split("\n")[2:] == [
+        "@@ -1,2 +1,2 @@",
+        "-a\x0c\rb",
+        "+a\x0c\rd",
+        " c",
+        "\\ No newline at end of file",
+        "",
+    ]
+
+
+def test_two_edits_that_would_empty_a_block_together_are_made_one_after_the_other() -> None:
+    check_migrated(
+        """\
+        def main():
+            from horovod import rank
+            import horovod
+        """,
+        """\
+        def main():
+            pass
+        """,
+        "horovod_to_hccl",
+    )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_line_that_goes_on_after_a_backslash_is_one_line_for_an_import(end: str) -> None:
+    before = "import tensorflow as tensor;\\\n   tf = tensor\nnet = tf.nn.dropout(x, 0.5)\n"
+    result = migrate({"program.py": before.replace("\n", end)}, "fused_dropout")
+    assert text_after(result).replace(end, "\n") == (
+        "from npu_bridge.estimator import npu_ops\n"
+        "import tensorflow as tensor;\\\n   tf = tensor\nnet = npu_ops.dropout(x, 0.5)\n"
+    )
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_nothing_is_put_into_a_line_that_goes_on_after_a_backslash(end: str) -> None:
+    text = "import horovod.tensorflow as hvd\nif x: \\\n    hvd.init()\n".replace("\n", end)
+    migrated = text_after(migrate({"program.py": text}, "*"))
+    assert f"if x: \\{end}    npu_session, npu_shutdown = init_resource();" in migrated
+    ast.parse(migrated)
+
+
+def test_a_model_that_runs_in_the_body_of_a_class_breaks_nothing() -> None:
+    text = """\
+        import tensorflow as tf
+        class Model:
+            model = tf.keras.Sequential([])
+            model.fit(x)
+        """
+    result = migrate({"program.py": text}, "keras_session", PATCHED)
+    assert "import tensorflow as tf\nfrom npu_bridge import npu_init\n" in text_after(result)
+
+
+def test_imports_go_before_the_decorator_of_the_first_function_of_a_notebook() -> None:
+    code = "@f\ndef g():\n    import tensorflow as tf\n    return tf.nn.dropout(x, 0.5)\n"
+    cell = {"cell_type": "code", "source": code, "metadata": {}, "outputs": []}
+    notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 2})
+    result = migrate({"program.ipynb": notebook}, "fused_dropout")
+    assert text_after(result, "program.ipynb").startswith(
+        "from npu_bridge.estimator import npu_ops\n@f\ndef g():"
+    )

@@ -1,0 +1,160 @@
+"""The launch kit starts the project's own programs, with their own arguments."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.migrate.written import make_project, migrated
+from trainferry.migrate.launch_kit import launch_kit
+from trainferry.migrate.write import write_tree
+
+TRAIN = b"""
+import argparse
+import tensorflow as tf
+parser = argparse.ArgumentParser()
+parser.add_argument("--data", required=True, help="where the  records are")
+parser.add_argument("-b", "--batch", type=int, default=32)
+if __name__ == "__main__":
+    tf.Session()
+"""
+FLAGS = b"""
+import tensorflow as tf
+tf.app.flags.DEFINE_string("model_dir", "/tmp/x", "where to save")
+tf.compat.v1.flags.DEFINE_integer("steps", 100, "how long")
+if "__main__" == __name__:
+    tf.app.run()
+"""
+REPORT = b"""
+import os, sys, tensorflow
+if __name__ == "__main__":
+    names = ["RANK_ID", "RANK_SIZE", "ASCEND_DEVICE_ID", "JOB_ID"]
+    print(" ".join(os.environ.get(n, "-") for n in names), sys.argv[1:], flush=True)
+    sys.exit(3 if os.environ["RANK_ID"] == os.environ.get("FAIL") else 0)
+"""
+
+
+def kit_of(tmp_path: Path, files: dict[str, bytes]) -> dict[str, str]:
+    migration = migrated(make_project(tmp_path / "project", files))
+    return {str(path): data.decode() for path, data in launch_kit(migration)}
+
+
+class TestEntries:
+    def test_programs_are_found_with_their_arguments(self, tmp_path: Path) -> None:
+        files = {"train.py": TRAIN, "tools/eval_net.py": FLAGS, "net.py": b"import tensorflow\n"}
+        migration = migrated(make_project(tmp_path, files))
+        found = [(str(entry.path), entry.trains) for entry in migration.entries]
+        assert found == [("train.py", True), ("tools/eval_net.py", False)]
+        named = [
+            [(one.name, one.default, one.is_required) for one in entry.arguments]
+            for entry in migration.entries
+        ]
+        assert named == [
+            [("--data", None, True), ("--batch", "32", False)],
+            [("--model_dir", '"/tmp/x"', False), ("--steps", "100", False)],
+        ]
+
+    def test_tests_and_programs_without_tensorflow_are_none(self, tmp_path: Path) -> None:
+        plain = b"if __name__ == '__main__':\n    print(1)\n"
+        files = {"setup.py": TRAIN, "net_test.py": TRAIN, "plain.py": plain}
+        assert migrated(make_project(tmp_path, files)).entries == ()
+
+    def test_a_program_may_use_tensorflow_through_its_own_modules(self, tmp_path: Path) -> None:
+        main = b"from nets import model\nif __name__ == '__main__':\n    model.go()\n"
+        files = {"main.py": main, "nets/model.py": b"import tensorflow as tf\ntf.no_op()\n"}
+        assert [str(one.path) for one in migrated(make_project(tmp_path, files)).entries] == [
+            "main.py"
+        ]
+
+
+class TestScripts:
+    def test_there_is_one_pair_per_training_program(self, tmp_path: Path) -> None:
+        kit = kit_of(tmp_path, {"a/train.py": TRAIN, "b/train.py": TRAIN, "eval.py": FLAGS})
+        assert sorted(kit) == [
+            "npu_launch/a_train_1p.sh",
+            "npu_launch/a_train_8p.sh",
+            "npu_launch/b_train_1p.sh",
+            "npu_launch/b_train_8p.sh",
+            "npu_launch/rank_table_8p.json",
+        ]
+        assert "--data  (required)  where the records are" in kit["npu_launch/a_train_1p.sh"]
+
+    def test_without_a_program_there_is_no_kit(self, tmp_path: Path) -> None:
+        assert kit_of(tmp_path, {"net.py": b"import tensorflow\n"}) == {}
+
+    def test_a_name_that_the_shell_would_run_stays_a_name(self, tmp_path: Path) -> None:
+        kit = kit_of(tmp_path, {"train $(touch x).py": TRAIN})
+        assert all("'train $(touch x).py'" in text for path, text in kit.items() if "1p" in path)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    if shutil.which("bash") is None:
+        pytest.skip("bash is not installed")
+    project = make_project(tmp_path / "project", {"train.py": REPORT})
+    migration = migrated(project)
+    write_tree(migration, tmp_path / "new", launch_kit(migration))
+    program = tmp_path / "new" / "train.py"
+    program.write_bytes(program.read_bytes().replace(b", tensorflow", b""))
+    return tmp_path / "new"
+
+
+def run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    import os
+    import sys
+
+    inherited = {key: value for key, value in os.environ.items() if key != "ASCEND_DEVICE_ID"}
+    return subprocess.run(
+        [script, *arguments],
+        env={**inherited, "PYTHON": sys.executable, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+class TestRuns:
+    def test_one_device(self, tree: Path) -> None:
+        done = run(tree / "npu_launch/train_1p.sh", "--data", "a b")
+        assert done.stdout == "0 1 0 10087 ['--data', 'a b']\n"
+        assert done.returncode == 0
+
+    def test_an_empty_rank_table_is_told(self, tree: Path) -> None:
+        done = run(tree / "npu_launch/train_8p.sh")
+        assert done.returncode == 1
+        assert "hccn_tool" in done.stderr
+
+    def test_eight_devices(self, tree: Path) -> None:
+        _fill_in(tree)
+        done = run(tree / "npu_launch/train_8p.sh", "--steps", "3")
+        assert done.returncode == 0, done.stderr
+        logs = sorted((tree / "npu_launch/logs").glob("rank_*.log"))
+        assert [log.read_text() for log in logs] == [
+            f"{rank} 8 {rank} 10087 ['--steps', '3']\n" for rank in range(8)
+        ]
+
+    def test_one_failed_rank_fails_the_run(self, tree: Path) -> None:
+        _fill_in(tree)
+        done = run(tree / "npu_launch/train_8p.sh", FAIL="5")
+        assert done.returncode == 1
+        assert "a rank failed" in done.stderr
+
+    def test_a_required_argument_is_asked_for(self, tmp_path: Path) -> None:
+        project = make_project(tmp_path / "project", {"train.py": TRAIN})
+        migration = migrated(project)
+        write_tree(migration, tmp_path / "new", launch_kit(migration))
+        done = run(tmp_path / "new/npu_launch/train_1p.sh", "--batch", "3")
+        assert done.returncode == 2
+        assert "--data" in done.stderr
+
+
+def _fill_in(tree: Path) -> None:
+    table = tree / "npu_launch/rank_table_8p.json"
+    text = table.read_text().replace("FILL-IN", "10.0.0.1")
+    assert len(json.loads(text)["server_list"][0]["device"]) == 8
+    table.write_text(text)
