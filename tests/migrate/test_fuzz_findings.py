@@ -132,3 +132,20 @@ def test_imports_go_before_the_decorator_of_the_first_function_of_a_notebook() -
     assert text_after(result, "program.ipynb").startswith(
         "from npu_bridge.estimator import npu_ops\n@f\ndef g():"
     )
+
+
+def test_no_quotes_are_put_into_an_f_string() -> None:
+    text = "import tensorflow as tf\nx = f'{tf.keras.layers.CuDNNLSTM(1)}'\n"
+    result = migrate({"program.py": text}, "cudnn_rnn")
+    assert text_after(result) == text
+    assert outcomes(findings(result)) == [Outcome.BY_HAND]
+
+
+@pytest.mark.parametrize("scope", ["def f():", "class A:"])
+def test_a_star_of_python_2_in_a_function_or_class_may_take_any_name(scope: str) -> None:
+    text = (
+        f"import tensorflow as tf\n{scope}\n    from .x import *\n"
+        "    e = tf.estimator.Estimator(g)\n"
+    )
+    result = migrate({"program.py": text}, "estimator_on_npu")
+    assert text_after(result) == text

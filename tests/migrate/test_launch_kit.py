@@ -70,6 +70,45 @@ class TestEntries:
             "main.py"
         ]
 
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "opt = tf.train.AdamOptimizer()\nwith tf.Session() as s:\n    s.run(opt.minimize(x))\n",
+            "tf.train.AdamOptimizer()\nif ready:\n    s = tf.InteractiveSession()\n",
+            "estimator = tf.estimator.Estimator(net)\nestimator.train(feed)\n",
+            "model = tf.keras.Sequential([])\nmodel.fit(x, y)\n",
+            "model = tf.keras.Sequential([])\nif ready:\n    model.fit_generator(x)\n",
+            "tf.estimator.train_and_evaluate(a, b, c)\n",
+            "def main(_):\n    tf.train.AdamOptimizer()\ntry:\n    tf.app.run()\n"
+            "except ValueError:\n    pass\n",
+        ],
+    )
+    def test_a_script_that_trains_at_once_is_a_program(self, tmp_path: Path, code: str) -> None:
+        files = {"net.py": f"import tensorflow as tf\n{code}".encode()}
+        migration = migrated(make_project(tmp_path, files))
+        assert [(str(one.path), one.trains) for one in migration.entries] == [("net.py", True)]
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "def go():\n    with tf.Session() as s:\n        pass\n",
+            "class Net:\n    def go(self):\n        self.s = tf.Session()\n",
+            "x = tf.placeholder(tf.float32)\n",
+        ],
+    )
+    def test_a_module_that_only_defines_is_none(self, tmp_path: Path, code: str) -> None:
+        files = {"net.py": f"import tensorflow as tf\n{code}".encode()}
+        assert migrated(make_project(tmp_path, files)).entries == ()
+
+    @pytest.mark.parametrize(
+        "imported", ["import tools.net", "from tools import net", "from tools.net import s"]
+    )
+    def test_what_another_file_imports_is_no_program(self, tmp_path: Path, imported: str) -> None:
+        net = b"import tensorflow as tf\ns = tf.Session()\n"
+        other = f"{imported}\n".encode()
+        files = {"tools/net.py": net, "run.py": other}
+        assert migrated(make_project(tmp_path, files)).entries == ()
+
 
 class TestScripts:
     def test_there_is_one_pair_per_training_program(self, tmp_path: Path) -> None:

@@ -303,6 +303,61 @@ def test_unwanted_findings_are_neither_made_nor_told() -> None:
     assert {one.rule.name for one in result.told} == {"b_to_c"}
 
 
+# What was told is forgotten where the code is gone.
+
+
+def removed(name: str, called: str, *, waits_for: str = "") -> Rule:
+    """A rule that removes the statements that call something, once `waits_for` stands there."""
+
+    @on_call(called)
+    def remove(call: Call, file: File) -> Iterator[Finding]:
+        edit = remove_statement(file, file.statement(call.node))
+        assert edit is not None
+        if waits_for.encode() in file.source.data:
+            yield Finding(call, Outcome.CHANGED, "not needed", (edit,))
+
+    return made_rule(name, remove)
+
+
+@pytest.mark.parametrize("waits_for", ["", "tf.b", "tf.c"])
+def test_work_on_code_that_another_rule_removes_is_not_told(waits_for: str) -> None:
+    data = HEAD + b"tf.a(1)\nf(tf.gone(tf.hand))\ng(tf.hand)\n"
+    rules = (A_TO_B, B_TO_C, told_name("hand", "tf.hand"))
+    result = apply_to(data, *rules, removed("remove", "tf.gone", waits_for=waits_for))
+    assert bytes_after(result) == HEAD + b"tf.c(1)\ng(tf.hand)\n"
+    assert lines_of(result, "hand") == [4]
+
+
+def test_work_is_told_where_its_rule_no_longer_knows_the_code() -> None:
+    result = apply_to(HEAD + b"f(tf.a(x))\n", told_name("hand", "tf.a"), A_TO_B)
+    assert bytes_after(result) == HEAD + b"f(tf.b(x))\n"
+    assert lines_of(result, "hand") == [2]
+
+
+def test_work_on_the_project_stays_told_where_the_rule_tells_it_elsewhere_now() -> None:
+    @on_project
+    def tell(project: ProjectFiles) -> Iterator[Finding]:
+        calls = [call for file in project.files for call in file.calls_of("tf.gone", "tf.kept")]
+        yield Finding(calls[0], Outcome.BY_HAND, "think of it")
+
+    data = HEAD + b"tf.gone()\ntf.kept()\n"
+    result = apply_to(data, made_rule("project", tell), removed("remove", "tf.gone"))
+    assert bytes_after(result) == HEAD + b"tf.kept()\n"
+    assert lines_of(result, "project") == [2]
+
+
+def test_work_in_a_file_that_is_left_alone_stays_told() -> None:
+    @on_call("tf.b")
+    def breaks(call: Call, _file: File) -> Iterator[Finding]:
+        yield Finding(call, Outcome.BY_HAND, dict[str, str]()["oops"])
+
+    data = HEAD + b"tf.a(1)\nf(tf.gone(tf.hand))\n"
+    rules = (told_name("hand", "tf.hand"), removed("remove", "tf.gone"), A_TO_B)
+    result = apply_to(data, *rules, made_rule("breaks", breaks))
+    assert result.after == {}
+    assert lines_of(result, "hand") == [3]
+
+
 # Our own bugs cost the user nothing.
 
 

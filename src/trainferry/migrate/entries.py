@@ -9,8 +9,16 @@ from pathlib import PurePosixPath
 
 from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call
+from trainferry.migrate.rules._sessions import session_calls
 
 _STARTERS = ("tf.app.run", "absl.app.run")
+_RUNNERS = ("tf.estimator.train_and_evaluate",)
+_TRAINERS = {
+    "train": frozenset(("tf.estimator.Estimator",)),
+    "fit": frozenset(("tf.keras.Model", "keras.Model")),
+    "fit_generator": frozenset(("tf.keras.Model", "keras.Model")),
+}
+_INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LIBRARIES = frozenset(("tf", "tensorflow", "keras", "horovod", "npu_bridge", "tf_slim"))
 
 
@@ -44,7 +52,10 @@ def find_entry(file: File) -> Entry | None:
     path = file.source.path
     if path.suffix == ".ipynb" or _is_test(path) or not _uses_tensorflow(file):
         return None
-    start = next((one for one in file.source.tree.body if starts_program(file, one)), None)
+    body: list[ast.AST] = [one for one in file.source.tree.body if starts_program(file, one)]
+    start = next(iter(body), None)
+    if start is None and not _is_imported(file):
+        start = _first_run(file)
     if start is None:
         return None
     return Entry(path, file.source.line_of(start), _trains(file), tuple(_arguments(file)))
@@ -59,6 +70,40 @@ def starts_program(file: File, statement: ast.stmt) -> bool:
         and isinstance(statement.value, ast.Call)
         and file.full_name(statement.value.func) in _STARTERS
     )
+
+
+def _first_run(file: File) -> ast.AST | None:
+    """The first place outside of all functions that opens a session, trains, or starts an app."""
+    runs = [call.node for call in file.calls if call.name in (*_STARTERS, *_RUNNERS)]
+    runs += [call.node for call, _, _ in session_calls(file)]
+    runs += [call.node for call in _training_calls(file)]
+    at_top = [one for one in runs if not any(isinstance(a, _INSIDE) for a in file.parents(one))]
+    return min(at_top, key=file.source.span, default=None)
+
+
+def _training_calls(file: File) -> Iterator[Call]:
+    for method, owners in _TRAINERS.items():
+        yield from (
+            call
+            for call in file.method_calls(method)
+            if call.name.removesuffix(f".{method}") in owners
+        )
+
+
+def _is_imported(file: File) -> bool:
+    """Whether another file of the project may import this one; rather yes than no."""
+    parts = file.source.module.split(".")
+    imported = file.project.once(_all_imported)
+    return any(".".join(parts[index:]) in imported for index in range(len(parts)))
+
+
+def _all_imported(project: ProjectFiles) -> frozenset[str]:
+    found: set[str] = set()
+    for file in project.files:
+        for node in file.imports:
+            module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+            found |= {module, *(f"{module}.{alias.name}".strip(".") for alias in node.names)}
+    return frozenset(found)
 
 
 def is_main_guard(test: ast.expr) -> bool:
@@ -108,7 +153,7 @@ def _trains(file: File) -> bool:
         name in call.name
         for call in file.calls
         for name in ("train_and_evaluate", "Optimizer", "learning.train")
-    )
+    ) or any(_training_calls(file))
 
 
 def _arguments(file: File) -> Iterator[Argument]:

@@ -21,10 +21,18 @@ _Node = TypeVar("_Node", bound=ast.AST)
 class ProjectFiles:
     """All files of a project, with names and values resolved across them."""
 
-    def __init__(self, sources: Sequence[Source], names: Names, options: Options) -> None:
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        names: Names,
+        options: Options,
+        before: ProjectFiles | None = None,
+    ) -> None:
+        """`before`: the project before some of its sources changed."""
         self.sources = tuple(sources)
         self.names = names
-        self.values = Values(sources, names)
+        known = None if before is None else before.values
+        self.values: Values = Values(sources, names, known)
         self.options = options
         self.files = tuple(File(source, self) for source in sources)
         self._by_source = {id(file.source): file for file in self.files}

@@ -60,7 +60,9 @@ def taken_name(file: File, statements: Iterable[str], user: ast.AST) -> str | No
 
 
 def _is_hidden(file: File, user: ast.AST, name: str) -> bool:
-    """Whether the code stands right in the body of a class that has the name for itself."""
+    """Whether a class has the name for itself right around the code, or may have, by a star."""
+    if any(_is_star_around(file, one, user) for one in file.imports):
+        return True
     below = user
     for above in file.parents(user):
         # Decorators and defaults of a method belong to the class.
@@ -69,6 +71,14 @@ def _is_hidden(file: File, user: ast.AST, name: str) -> bool:
             return is_class and any(_is_bound_by(node, name) for node in ast.walk(above))
         below = above
     return False
+
+
+def _is_star_around(file: File, node: ast.Import | ast.ImportFrom, user: ast.AST) -> bool:
+    """Whether Python 2 may get any name from here, by a star in the same function or class."""
+    if node.names[0].name != "*":
+        return False
+    scope = file.function(node) or file.class_around(node)
+    return scope is not None and scope in file.parents(user)
 
 
 def _is_bound_by(node: ast.AST, name: str) -> bool:

@@ -116,6 +116,12 @@ class Migration:
         )
 
     @property
+    def files_left_alone(self) -> int:
+        """How many files a broken rule cost; a rule for the whole project costs none."""
+        paths = {failure.path for failure in self.failures}
+        return len(paths - {PurePosixPath(".")}) or len(paths)
+
+    @property
     def verdict(self) -> Verdict:
         if not self.apis and not self.told:
             return Verdict.NOT_TENSORFLOW
@@ -126,7 +132,7 @@ class Migration:
     def missing(self) -> Iterator[str]:
         """What stands between the project and a rehearsal, one sentence each."""
         if self.failures:
-            yield f"{_count(len(self.failures), 'file')} left alone by a mistake of ours"
+            yield f"{_count(self.files_left_alone, 'file')} left alone by a mistake of ours"
         if self.unreadable:
             yield f"{_count(len(self.unreadable), 'file or cell', 'files or cells')} unreadable"
         for rule, number in Counter(told.rule.name for told in self.blocking).most_common():

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from trainferry.migrate.file import File
 from trainferry.migrate.following.arguments import argument_for
 from trainferry.migrate.following.flow import Function
-from trainferry.migrate.following.locate import way_to
 from trainferry.migrate.nodes import walk
 from trainferry.migrate.phase_words import (
     is_switch_name,
@@ -71,7 +70,7 @@ def phase_of(file: File, node: ast.AST, *, by_path: bool = True) -> Phase:
 
 def phase_switch(file: File, node: ast.AST) -> str | None:
     """An expression that is true in training, from a parameter of a function around a node."""
-    for above in reversed(way_to(file.source.tree, node)):
+    for above in reversed(_way_to(file.source, node)):
         switch = switch_of(above) if isinstance(above, Function) else None
         if switch is not None:
             return switch if isinstance(switch, str) else file.text(switch)
@@ -87,7 +86,7 @@ class _Search:
         self.visited: set[object] = set()
 
     def phase(self, source: Source, node: ast.AST, depth: int) -> Phase:
-        way = [*way_to(source.tree, node), node]
+        way = [*_way_to(source, node), node]
         guess = Phase.UNKNOWN
         for above, below in zip(way[-2::-1], way[:0:-1], strict=True):
             certain = self._certain(source, above, below, way, depth)
@@ -163,7 +162,7 @@ class _Search:
         self, source: Source, mention: ast.expr, function: Function, depth: int
     ) -> Phase:
         """What a function is handed to, as it is or by `functools.partial`."""
-        way = [*way_to(source.tree, mention), mention]
+        way = [*_way_to(source, mention), mention]
         for above, below in zip(way[-2::-1], way[:0:-1], strict=True):
             if not isinstance(above, ast.Call | ast.Assign | ast.keyword):
                 break
@@ -178,7 +177,7 @@ class _Search:
         return Phase.UNKNOWN
 
     def _called(self, source: Source, call: ast.Call, depth: int) -> Phase:
-        way = [*way_to(source.tree, call), call]
+        way = [*_way_to(source, call), call]
         for above, below in zip(way[-2::-1], way[:0:-1], strict=True):
             certain = self._certain(source, above, below, way, depth - 1)
             if certain is not Phase.UNKNOWN:
@@ -205,6 +204,18 @@ class _Search:
         self.visited.add(("names", function))
         callers = self.project.values.callers(source, function)
         return _together({self.phase(other, call, depth - 1) for other, call in callers})
+
+
+def _way_to(source: Source, node: ast.AST) -> list[ast.AST]:
+    """What a node stands in, from the file inwards; without what has no place of its own."""
+    parents = source.nodes.parents
+    way: list[ast.AST] = []
+    above = parents.get(node)
+    while above is not None:
+        if above is source.tree or hasattr(above, "lineno"):
+            way.append(above)
+        above = parents.get(above)
+    return way[::-1]
 
 
 def _branch(node: ast.If | ast.IfExp, below: ast.AST) -> Phase:

@@ -7,8 +7,9 @@ migration of the result changes nothing either, and that is checked here on ever
 
 from __future__ import annotations
 
+import ast
 import bisect
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
@@ -24,6 +25,7 @@ from trainferry.migrate.read import Source, Unreadable, read_source
 from trainferry.migrate.rule import IMPORT_RULE, Finding, Outcome, Rule, Spot
 
 _MOST_ROUNDS = 20
+_QUOTES = frozenset("'\"\\#\n")
 
 IsUnwanted: TypeAlias = Callable[[Found, Source], bool]
 
@@ -85,6 +87,9 @@ class _Rounds:
         self.changed_last: list[PurePosixPath] = []
         self.last_rules: dict[PurePosixPath, str] = {}
         self.said: set[tuple[str, str]] = set()
+        self.told_at: dict[tuple[PurePosixPath, str, int, int, str], _ToldAt] = {}
+        # What the rules say about the files as they are now.
+        self.still_told: set[tuple[PurePosixPath, str, int, str]] = set()
 
     def run(self) -> Result:
         project = first = self.resolved(None)
@@ -93,10 +98,13 @@ class _Rounds:
         for _ in range(_MOST_ROUNDS):
             is_changed = self.one_round(project, wanted - asked, is_first=not asked)
             if not is_changed and wanted == everything:
+                self.forget_what_is_gone()
                 break
             before = project
             project = self.resolved(before)
             asked = wanted if project is before else frozenset()
+            if project is not before:
+                self.still_told.clear()
             # The last round is for all: one file may matter to another.
             wanted = frozenset(self.changed_last) if is_changed else everything
         else:
@@ -113,7 +121,7 @@ class _Rounds:
             return before
         known = None if before is None else before.names
         names = resolve_project(sources, self.folder, known)
-        return ProjectFiles(sources, names, self.options)
+        return ProjectFiles(sources, names, self.options, before)
 
     def one_round(
         self, project: ProjectFiles, wanted: frozenset[PurePosixPath], *, is_first: bool
@@ -193,15 +201,42 @@ class _Rounds:
         self.add(Found(IMPORT_RULE, finding), file.source.path, edit.start, edit.start)
 
     def add(self, found: Found, path: PurePosixPath, start: int, end: int) -> None:
+        here = _ToldAt(len(self.maps.get(path, [])), start, end)
         for shift in reversed(self.maps.get(path, [])):
             start, end = shift.back(start), shift.back_end(end)
         finding = found.finding
         # Calls of a chain, `dataset.map(f).map(g)`, all start at one place.
         key = (path, found.rule.name, start, end, finding.message)
+        self.still_told.add((path, found.rule.name, start, finding.message))
         if key not in self.told:
+            self.told_at[key] = here
             self.told[key] = Told(
                 found.rule, finding.outcome, finding.message, path, start, end, finding
             )
+
+    def forget_what_is_gone(self) -> None:
+        """Work by hand on code that another rule took away is no work any more.
+
+        Code that only looks different now may need it still, also where the rule is silent; and
+        what is told of the whole project stands at any place.
+        """
+        self.told = {
+            key: told
+            for key, told in self.told.items()
+            if told.finding.edits
+            or (told.path, told.rule.name, told.start, told.message) in self.still_told
+            or (told.rule.name, told.message) in self.said
+            or not self.is_gone(told.path, self.told_at[key])
+        }
+
+    def is_gone(self, path: PurePosixPath, at: _ToldAt) -> bool:
+        """Whether an edit took away all the code of a place; a file left alone has none."""
+        start, end = at.start, at.end
+        for shift in self.maps.get(path, [])[at.edits_before :]:
+            if shift.removes(start, end):
+                return True
+            start, end = shift.ahead(start), shift.ahead_end(end)
+        return False
 
     def fail(self, failure: Failure) -> None:
         known = {(one.path, one.rule) for one in self.failures}
@@ -227,20 +262,30 @@ class _Rounds:
 
 
 def _with_free_names(found: Found, file: File) -> Found:
-    """An edit that needs a name which the file uses for something else is left to the user."""
+    """Leave to the user what needs a name that the file uses for something else, or quotes."""
     finding = found.finding
-    name = taken_name(file, finding.imports, finding.at.node) if finding.edits else None
-    if name is None:
+    if not finding.edits:
         return found
     texts = " … ".join(edit.text.strip() for edit in finding.edits if edit.text.strip())
-    message = (
-        f"`{name}` is already another thing in this file; import it under another name "
-        f"({'; '.join(finding.imports)}) and write `{texts}`: {finding.message}"
-    )
+    name = taken_name(file, finding.imports, finding.at.node)
+    if name is not None:
+        why = (
+            f"`{name}` is already another thing in this file; import it under another name "
+            f"({'; '.join(finding.imports)}) and write"
+        )
+    elif not _QUOTES.isdisjoint(texts) and _is_in_fstring(file, finding.at.node):
+        why = "an f-string has no room for more quotes before Python 3.12: take it out, and write"
+    else:
+        return found
+    message = f"{why} `{texts}`: {finding.message}"
     return Found(
         found.rule,
         replace(finding, outcome=Outcome.BY_HAND, message=message, edits=(), imports=()),
     )
+
+
+def _is_in_fstring(file: File, node: ast.AST) -> bool:
+    return any(isinstance(one, ast.JoinedStr) for one in file.parents(node))
 
 
 class _Made(NamedTuple):
@@ -313,7 +358,11 @@ def _without_meetings(found: Iterable[Found]) -> Iterator[Found]:
 
 def _is_kept(found: Found) -> bool:
     """False for removals, which come first: what would change inside needs no imports then."""
-    return not all(edit.text.strip() in ("", "pass") for edit in found.finding.edits)
+    return not all(_is_removal(edit) for edit in found.finding.edits)
+
+
+def _is_removal(edit: Edit) -> bool:
+    return edit.text.strip() in ("", "pass")
 
 
 def _meet(one: Edit, other: Edit) -> bool:
@@ -322,12 +371,21 @@ def _meet(one: Edit, other: Edit) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-class _Shift:
-    """Leads from places after some edits back to those before."""
+class _ToldAt(NamedTuple):
+    """Where something was told: in the file after so many rounds of edits."""
 
-    def __init__(self, source: Source, edits: Iterable[Edit]) -> None:
+    edits_before: int
+    start: int
+    end: int
+
+
+class _Shift:
+    """Leads from places after some edits back to those before, and ahead."""
+
+    def __init__(self, source: Source, edits: Collection[Edit]) -> None:
         self.after: list[int] = [0]
         self.before: list[int] = [0]
+        self.removals = [edit for edit in edits if _is_removal(edit)]
         shift = 0
         for edit in sorted(edits):
             text = with_line_ends_of(source.data, edit.start, edit.text).encode(source.encoding)
@@ -350,3 +408,23 @@ class _Shift:
         if index % 2:
             return self.before[index + 1]
         return self.before[index] + place - self.after[index]
+
+    def removes(self, start: int, end: int) -> bool:
+        """Whether one edit took all of this away."""
+        return any(edit.start <= start < end <= edit.end for edit in self.removals)
+
+    def ahead(self, place: int) -> int:
+        """Where something starts that started here."""
+        index = bisect.bisect_right(self.before, place) - 1
+        if index % 2:
+            return self.after[index]
+        return self.after[index] + place - self.before[index]
+
+    def ahead_end(self, place: int) -> int:
+        """Where something ends that ended here."""
+        index = bisect.bisect_left(self.before, place) - 1
+        if index < 0:
+            return 0
+        if index % 2:
+            return self.after[index + 1]
+        return self.after[index] + place - self.before[index]

@@ -33,8 +33,12 @@ __all__ = ["CLASSES", "Values"]
 class Values:
     """Answers what class the value of an expression has."""
 
-    def __init__(self, sources: Sequence[Source], names: Names) -> None:
-        self._follow = Follow(sources, names)
+    def __init__(
+        self, sources: Sequence[Source], names: Names, before: Values | None = None
+    ) -> None:
+        """`before`: the values of the project before some of its sources changed."""
+        known = None if before is None else before._follow
+        self._follow: Follow = Follow(sources, names, known)
 
     def class_of(self, source: Source, node: ast.expr) -> str | None:
         """Canonical class, such as `tf.data.Dataset`; None when not known for certain."""

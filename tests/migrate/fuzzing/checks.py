@@ -193,7 +193,7 @@ def _unasked(file: MigratedFile, migration: Migration) -> Iterator[Problem]:
 
 
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_IMPORT = re.compile(rb"(?:from npu_bridge[\w.]* )?import \w+(?: as \w+)?; ")
+_IMPORT = re.compile(rb"(?:from npu_bridge[\w.]* import|(?<!\w )import) \w+; ")
 _NUMBER = re.compile(r"\d+")
 _END = re.compile(rb"\r\n|\r|\n")
 

@@ -305,7 +305,7 @@ def _long(random: Random, text: str) -> str:
     count = random.choice((20, 60, 200))
     piece = random.choice(
         (
-            "ds = ds" + ".batch(2).map(f)" * count,
+            "ds = ds" + ".batch(2).map(f)" * (count // 3),
             "x = " + " + ".join(["tf.nn.dropout(x, 0.5)"] * count),
             "if x: pass\n" + "".join(f"elif x == {n}: y = tf.Session()\n" for n in range(count)),
             "\n".join(f"s{n} = tf.Session()" for n in range(count)),

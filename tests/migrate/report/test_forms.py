@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from tests.migrate.written import AFTER, BEFORE, make_project, migrated
+from trainferry.migrate.dispatch import Failure
 from trainferry.migrate.migration import Migration, Verdict
 from trainferry.migrate.report.as_json import json_report
 from trainferry.migrate.report.markdown import markdown_report
@@ -93,6 +95,21 @@ def test_markdown_keeps_its_tables_whole(migration: Migration) -> None:
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in rows} <= {3, 5}
     assert "`net.py:2`" in text
+
+
+def test_failures_of_one_rule_are_told_together(migration: Migration) -> None:
+    trace = 'Traceback:\n  File "x.py"\nKeyError: 1\n'
+    paths = [PurePosixPath(f"{name}.py") for name in "abcde"]
+    failures = [Failure(path, "breaks", trace) for path in paths]
+    failures += [Failure(paths[0], "other", "line 3: no"), Failure(PurePosixPath("."), "all", "x")]
+    broken = replace(migration, failures=tuple(failures))
+    text = text_report(broken, colour=False)
+    assert "  breaks  5 files: a.py, b.py, c.py and 2 more\n      KeyError: 1\n" in text
+    assert "  other  a.py\n      line 3: no\n" in text
+    assert "  all  the whole project\n" in text
+    markdown = markdown_report(broken)
+    assert "- breaks: 5 files: a.py, b.py, c.py, d.py, e.py: `KeyError: 1`\n" in markdown
+    assert "5 files left alone by a mistake of ours" in text
 
 
 def test_places_are_those_of_the_file_as_it_was(tmp_path: Path) -> None:

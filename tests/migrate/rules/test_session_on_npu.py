@@ -91,6 +91,11 @@ def left(text: str) -> list[Outcome]:
             "with sv.managed_session(m, config=npu_config_proto()) as s: pass",
         ),
         (
+            "sv = tf.contrib.slim.learning.supervisor.Supervisor()\ns = sv.managed_session(m)",
+            "sv = tf.contrib.slim.learning.supervisor.Supervisor()\n"
+            "s = sv.managed_session(m, config=npu_config_proto())",
+        ),
+        (
             "sv = tf.train.Supervisor()\ns = sv.prepare_or_wait_for_session(m, c)",
             "sv = tf.train.Supervisor()\n"
             "s = sv.prepare_or_wait_for_session(m, npu_config_proto(config_proto=c))",
@@ -217,6 +222,8 @@ def test_an_optimizer_in_another_configuration_does_not_count() -> None:
         "def run(factory=tf.Session):\n    pass",
         "class A:\n    def __init__(self):\n        self.factory = tf.Session",
         "def train(sv):\n    with sv.managed_session() as s:\n        pass",
+        "sv = tf.Supervisor()\nwith sv.managed_session() as s:\n    pass",
+        "sv = tf.Supervisor()\ns = sv.prepare_or_wait_for_session(m)",
         "s = tf.Session(config=tf.ConfigProto(device_count={'GPU': 0}))",
         "c = tf.ConfigProto(device_count={'GPU': 0})\ns = tf.Session(config=c)",
     ],

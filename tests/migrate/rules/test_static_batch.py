@@ -10,7 +10,7 @@ from tests.migrate.rules.migrated import (
     check_unchanged,
     outcomes,
 )
-from trainferry.migrate.rule import Outcome
+from trainferry.migrate.rule import Concern, Outcome
 
 RULE = "static_batch"
 
@@ -285,3 +285,121 @@ def test_unit_tests_keep_their_batches() -> None:
         "        tf.data.Dataset.range(9).repeat().batch(1)\n"
     )
     assert check_unchanged(text, RULE) == []
+
+
+BUILDER = """\
+import tensorflow as tf
+
+def builder(files, is_training, drop_remainder{default}):
+    def input_fn(params):
+        data = tf.data.TFRecordDataset(files)
+        if is_training:
+            data = data.repeat()
+        return data.batch(params["batch_size"], drop_remainder=drop_remainder)
+    return input_fn
+
+def main():
+    estimator = tf.estimator.Estimator(model_fn)
+"""
+
+
+def test_a_parameter_that_is_true_in_training_is_settled() -> None:
+    text = BUILDER.format(default="") + (
+        "    fed = builder(a, is_training=True, drop_remainder=True)\n"
+        "    estimator.train(input_fn=fed)\n"
+    )
+    assert check_unchanged(text, RULE) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("builder(a, True, False)", "builder(a, True, True)"),
+        ("builder(a, True, drop_remainder=False)", "builder(a, True, drop_remainder=True)"),
+        ("builder(a, is_training=True)", "builder(a, is_training=True, drop_remainder=True)"),
+    ],
+)
+def test_what_a_training_call_hands_down_is_changed_at_the_call(before: str, after: str) -> None:
+    program = BUILDER.format(default="=False") + "    estimator.train(input_fn={})\n"
+    told = check_migrated(program.replace("{}", before), program.replace("{}", after), RULE)
+    assert outcomes(told) == [Outcome.CHANGED]
+
+
+def test_what_an_evaluating_call_hands_down_is_told_at_the_call() -> None:
+    text = BUILDER.format(default="") + (
+        "    fed = builder(a, is_training=True, drop_remainder=True)\n"
+        "    estimator.train(input_fn=fed)\n"
+        "    for_eval = builder(b, is_training=False, drop_remainder=False)\n"
+        "    estimator.evaluate(input_fn=for_eval)\n"
+        "    on_tpu = True if flags.use_tpu else False\n"
+        "    estimator.predict(input_fn=builder(c, False, on_tpu))\n"
+    )
+    (told,) = check_unchanged(text, RULE)
+    assert text[told.start :].startswith("builder(b")
+    assert "last samples of evaluation" in told.message
+    assert told.finding.concern is Concern.SPEED
+
+
+def test_a_variable_that_is_handed_down_is_not_changed() -> None:
+    text = BUILDER.format(default="") + (
+        "    drop = False\n    estimator.train(input_fn=builder(a, True, drop))\n"
+    )
+    (told,) = check_unchanged(text, RULE)
+    assert "see that `drop_remainder` is True" in told.message
+
+
+def test_a_parameter_is_followed_through_functions_and_files() -> None:
+    train = """\
+import tensorflow as tf
+import data
+
+def feed(drop):
+    return data.builder(files, True, drop)
+
+tf.estimator.Estimator(model_fn).train(input_fn=feed({}))
+"""
+    builder = BUILDER.format(default="").replace("    estimator = ", "    return ")
+    files = {"data.py": builder, "train.py": train.format("False")}
+    told = check_project(files, {"train.py": train.format("True")}, RULE)
+    assert outcomes(told) == [Outcome.CHANGED]
+
+
+def test_a_builder_that_nobody_calls_stops_no_run() -> None:
+    (told,) = check_unchanged(BUILDER.format(default=""), RULE)
+    assert told.finding.concern is Concern.SPEED
+    assert "pass `drop_remainder=True` to `builder`" in told.message
+
+
+def test_a_parameter_that_is_set_again_is_not_followed() -> None:
+    text = BUILDER.format(default="").replace(
+        "    def input_fn", "    drop_remainder = drop_remainder or more\n    def input_fn"
+    )
+    text += "    estimator.train(input_fn=builder(a, True, False))\n"
+    (told,) = check_unchanged(text, RULE)
+    assert "see that `drop_remainder` is True" in told.message
+
+
+ENDLESS = """\
+import tensorflow as tf
+
+def records(files, subset):
+    data = tf.data.TFRecordDataset(files){first}
+    if subset == "large":
+        data = data.shuffle(1000)
+    elif subset == "small":
+        data = data{second}
+    return data.batch(32{drop})
+"""
+
+
+def test_data_stays_endless_through_branches() -> None:
+    branches = {"first": ".repeat()", "second": ".map(parse)"}
+    after = ENDLESS.format(**branches, drop=", drop_remainder=True")
+    told = check_migrated(ENDLESS.format(**branches, drop=""), after, RULE)
+    assert outcomes(told) == [Outcome.CHANGED]
+
+
+@pytest.mark.parametrize(("first", "second"), [("", ".repeat()"), (".repeat()", ".take(5)")])
+def test_data_that_ends_in_one_branch_may_end(first: str, second: str) -> None:
+    told = check_unchanged(ENDLESS.format(first=first, second=second, drop=""), RULE)
+    assert outcomes(told) == [Outcome.BY_HAND]

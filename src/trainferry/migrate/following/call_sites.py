@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 from trainferry.migrate.following.flow import Place
@@ -145,7 +146,7 @@ class CallSites:
             self._calls = {}
             for source in self._sources:
                 for called, calls in self._follow.names.calls_named(source):
-                    self._calls.setdefault(called, []).extend((source, one) for one in calls)
+                    self._calls.setdefault(called, []).extend(zip(repeat(source), calls))
         for written in (name, *self._other_names(name)):
             yield from self._calls.get(written, ())
 
@@ -165,7 +166,7 @@ class CallSites:
         for source in self._sources:
             mentions = names.mentions(source)
             for name in own & mentions.keys():
-                found.setdefault(name, []).extend((source, node) for node in mentions[name])
+                found.setdefault(name, []).extend(zip(repeat(source), mentions[name]))
         return found
 
     def _other_names(self, name: str) -> set[str]:

@@ -63,9 +63,11 @@ _LITERALS = (
 class Follow:
     """Answers what expressions can be; an answer without Unknown has everything."""
 
-    def __init__(self, sources: Sequence[Source], names: Names) -> None:
+    def __init__(
+        self, sources: Sequence[Source], names: Names, before: Follow | None = None
+    ) -> None:
         self.names = names
-        self.frames = Frames(names)
+        self.frames: Frames = Frames(names, None if before is None else before.frames)
         self.questions = Questions(NOT_KNOWN)
         self.classes = OwnClasses(self, sources)
         self.call_sites = CallSites(self, sources)

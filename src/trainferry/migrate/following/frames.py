@@ -27,12 +27,15 @@ class Defined(NamedTuple):
 class Frames:
     """Finds the scope of an expression, and the definitions that reach it."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, before: Frames | None = None) -> None:
+        """`before` has the scopes of sources that may be among these still."""
         self._names = names
-        self._frames: dict[ast.AST, Frame] = {}
-        self._places: dict[ast.AST, Place] = {}
-        self._declared: dict[tuple[Frame, str], list[Defined]] = {}
-        self._declared_names: dict[Source, frozenset[bytes]] = {}
+        self._frames: dict[ast.AST, Frame] = before._frames if before else {}
+        self._places: dict[ast.AST, Place] = before._places if before else {}
+        self._declared: dict[tuple[Frame, str], list[Defined]] = before._declared if before else {}
+        self._declared_names: dict[Source, frozenset[bytes]] = (
+            before._declared_names if before else {}
+        )
 
     def module(self, source: Source) -> Frame:
         found = self._frames.get(source.tree)

@@ -64,7 +64,7 @@ def rule_texts() -> Mapping[str, RuleText]:
 def missing(migrated: migration.Migration) -> Iterator[str]:
     """What `Migration.missing` says, sentence by sentence."""
     if migrated.failures:
-        yield f"{len(migrated.failures):,} 个文件因本工具的错误而未处理"
+        yield f"{migrated.files_left_alone:,} 个文件因本工具的错误而未处理"
     if migrated.unreadable:
         yield f"{len(migrated.unreadable):,} 个文件或单元无法读取"
     for rule, number in Counter(told.rule.name for told in migrated.blocking).most_common():

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
+from trainferry.migrate.dispatch import Failure
 from trainferry.migrate.migration import Migration, Told
 from trainferry.migrate.rule import Concern, Outcome
 from trainferry.migrate.support import Verdict
@@ -31,6 +33,32 @@ def grouped(told: Iterable[Told]) -> list[Group]:
         Group(rule, concern, some[0].outcome, message, tuple(some))
         for (concern, rule, message), some in found.items()
     ]
+
+
+@dataclass(frozen=True)
+class FailureGroup:
+    """A rule that broke in one way, and the files it broke on."""
+
+    rule: str
+    reason: str
+    paths: tuple[PurePosixPath, ...]
+
+    def where(self, most: int = 3) -> str:
+        """`3 files: a.py, b.py, c.py`; `.` is the whole project."""
+        names = ["the whole project" if path.name == "" else str(path) for path in self.paths]
+        if len(names) == 1:
+            return names[0]
+        more = f" and {len(names) - most:,} more" if len(names) > most else ""
+        return f"{counted(len(names), 'file')}: {', '.join(names[:most])}{more}"
+
+
+def grouped_failures(failures: Iterable[Failure]) -> list[FailureGroup]:
+    """Put failures of one rule with the same last line of the trace together."""
+    found: dict[tuple[str, str], list[PurePosixPath]] = {}
+    for one in failures:
+        reason = one.trace.strip().rpartition("\n")[2]
+        found.setdefault((one.rule, reason), []).append(one.path)
+    return [FailureGroup(rule, reason, tuple(paths)) for (rule, reason), paths in found.items()]
 
 
 def place(told: Told) -> str:

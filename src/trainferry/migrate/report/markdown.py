@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trainferry.migrate.migration import Migration, Verdict
-from trainferry.migrate.report.groups import Group, api_counts, counted, grouped, place
+from trainferry.migrate.report.groups import (
+    Group,
+    api_counts,
+    counted,
+    grouped,
+    grouped_failures,
+    place,
+)
 from trainferry.migrate.rule import Outcome
 
 _MOST_PLACES = 20
@@ -43,8 +50,8 @@ def _lines(migration: Migration) -> Iterator[str]:
             yield f"- `{one.path}:{one.line}` {_cell(one.reason)}"
     if migration.failures:
         yield "\n### Our mistake: these files are as they were\n"
-        for failure in migration.failures:
-            yield f"- `{failure.path}` {failure.rule}"
+        for failed in grouped_failures(migration.failures):
+            yield f"- {failed.rule}: {failed.where(_MOST_PLACES)}: `{failed.reason}`"
 
 
 def _row(group: Group) -> str:

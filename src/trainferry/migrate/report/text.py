@@ -7,7 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from trainferry.migrate.migration import Migration, Verdict
-from trainferry.migrate.report.groups import Group, api_counts, counted, grouped, place
+from trainferry.migrate.report.groups import (
+    Group,
+    api_counts,
+    counted,
+    grouped,
+    grouped_failures,
+    place,
+)
 from trainferry.migrate.rule import Concern, Outcome
 
 _MOST_PLACES = 4
@@ -106,9 +113,12 @@ class _Text:
         if migration.failures:
             yield ""
             yield self.paint("our mistake: these files are as they were", "bold", "red")
-            for failure in migration.failures:
-                last = failure.trace.strip().rpartition("\n")[2]
-                yield f"  {failure.path}  {failure.rule}  {last}"
+            groups = grouped_failures(migration.failures)
+            for group in groups[:_MOST_LINES]:
+                yield f"  {self.paint(group.rule, 'cyan')}  {group.where()}"
+                yield f"      {group.reason}"
+            if len(groups) > _MOST_LINES:
+                yield f"  … and {len(groups) - _MOST_LINES:,} more kinds: see the report"
         if migration.unreadable:
             yield ""
             yield self.paint("not read", "bold", "yellow")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from trainferry.migrate.file import File, Function
+from trainferry.migrate.file import File, Function, ProjectFiles
 from trainferry.migrate.nodes import walk
 
 WRAPPER = "npu_config_proto"
@@ -52,9 +52,15 @@ def _is_made_for_npu(file: File, config: ast.expr) -> bool:
 def _functions(file: File, name: str) -> list[tuple[File, Function]]:
     """The file's own functions with this name, else those of the project."""
     own = [(file, one) for one in file.functions if one.name == name]
-    return own or [
-        (other, one) for other in file.project.files for one in other.functions if one.name == name
-    ]
+    return own or file.project.once(_functions_by_name).get(name, [])
+
+
+def _functions_by_name(project: ProjectFiles) -> dict[str, list[tuple[File, Function]]]:
+    found: dict[str, list[tuple[File, Function]]] = {}
+    for file in project.files:
+        for one in file.functions:
+            found.setdefault(one.name, []).append((file, one))
+    return found
 
 
 def _makes_npu_config(file: File, function: Function) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from trainferry.migrate.file import File, Function
 
@@ -41,33 +42,62 @@ def only_value(file: File, name: ast.Name) -> ast.expr | None:
         scope = file.function(scope)
 
 
-def value_before(file: File, name: ast.Name) -> ast.expr | None:
-    """What the statements straight above give a variable; None where that may be another."""
+def _values_before(file: File, name: ast.Name) -> list[ast.expr]:
+    """All that the statements above can give a variable; none where not all are known."""
     statement: ast.AST = file.statement(name)
+    found: list[ast.expr] = []
     while True:
         above = file.parent(statement)
         if above is None:
-            return None
-        for earlier in reversed(_earlier(above, statement)):
-            if isinstance(earlier, ast.Assign) and _targets(earlier) == [name.id]:
-                return earlier.value
-            if _stores(earlier, name.id):
-                return None
+            return []
+        given = _given(_earlier(above, statement), name.id)
+        if given is None:
+            return []
+        found += given.values
+        if not given.is_open:
+            return found
         if not isinstance(above, ast.If | ast.With):
-            return None
+            return []
         if _stores(above, name.id) and isinstance(above, ast.With):
-            return None
+            return []
         statement = above
 
 
-def is_endless(file: File, data: ast.expr) -> bool:
+class _Given(NamedTuple):
+    """What statements give a variable; `is_open` where they may give it nothing."""
+
+    values: list[ast.expr]
+    is_open: bool
+
+
+def _given(statements: list[ast.AST], name: str) -> _Given | None:
+    """What statements give a variable in the end; None when that is not clear."""
+    values: list[ast.expr] = []
+    for one in reversed(statements):
+        if isinstance(one, ast.Assign) and _targets(one) == [name]:
+            return _Given([*values, one.value], False)
+        if not _stores(one, name):
+            continue
+        if not isinstance(one, ast.If) or _stores(one.test, name):
+            return None
+        branches = [_given([*block], name) for block in (one.body, one.orelse)]
+        known = [branch for branch in branches if branch is not None]
+        if len(known) < len(branches):
+            return None
+        values += [value for branch in known for value in branch.values]
+        if not any(branch.is_open for branch in known):
+            return _Given(values, False)
+    return _Given(values, True)
+
+
+def is_endless(file: File, data: ast.expr, longest: int = _LONGEST_CHAIN) -> bool:
     """Whether a dataset is surely repeated for ever, so that no batch of it is smaller."""
-    for _ in range(_LONGEST_CHAIN):
+    for left in range(longest, 0, -1):
         if isinstance(data, ast.Name):
-            value = value_before(file, data)
-            if value is None:
-                return False
-            data = value
+            values = _values_before(file, data)
+            if len(values) != 1:
+                return bool(values) and all(is_endless(file, one, left // 2) for one in values)
+            data = values[0]
         if not (isinstance(data, ast.Call) and isinstance(data.func, ast.Attribute)):
             return False
         if _repeats_for_ever(file, data):

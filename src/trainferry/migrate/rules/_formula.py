@@ -52,6 +52,14 @@ def value_at(function: Function, parameter: str, number: float, file: File) -> f
     return _value(last.value, known, file)
 
 
+def may_be_formula(function: Function) -> bool:
+    """Whether a function only assigns and returns, as far as one can see at once."""
+    *others, last = function.body
+    return isinstance(last, ast.Return) and all(
+        isinstance(one, ast.Assign | ast.Expr) for one in others
+    )
+
+
 def without_docstring(function: Function) -> list[ast.stmt]:
     has_text = ast.get_docstring(function, clean=False) is not None
     return function.body[1:] if has_text else function.body

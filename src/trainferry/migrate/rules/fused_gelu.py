@@ -25,7 +25,12 @@ from collections.abc import Callable, Iterator
 from trainferry.migrate.edit import Edit
 from trainferry.migrate.file import File, Function
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_file
-from trainferry.migrate.rules._formula import NotAFormulaError, value_at, without_docstring
+from trainferry.migrate.rules._formula import (
+    NotAFormulaError,
+    may_be_formula,
+    value_at,
+    without_docstring,
+)
 from trainferry.migrate.statements import remove_statement
 
 CONCERN = Concern.SPEED
@@ -69,6 +74,8 @@ def _exact_gelu(x: float) -> float:
 
 def _parameter_of(function: Function, is_this: Callable[[float], float], file: File) -> str | None:
     """The parameter of which a function computes `is_this`."""
+    if not may_be_formula(function):
+        return None
     for parameter in [*function.args.posonlyargs, *function.args.args]:
         try:
             values = [value_at(function, parameter.arg, point, file) for point in _POINTS]

@@ -39,6 +39,7 @@ _PACKAGES = {
     "tensorflow.contrib.tensorrt": _NO_TENSORRT,
     "tensorflow.python.compiler.tensorrt": _NO_TENSORRT,
 }
+_FIRST_PARTS = frozenset(one.partition(".")[0] for one in _PACKAGES)
 
 
 @on_file
@@ -52,6 +53,8 @@ def gpu_packages(file: File) -> Iterator[Finding]:
 
 
 def _package(path: str) -> str | None:
+    if path.partition(".")[0] not in _FIRST_PARTS:
+        return None
     return next((one for one in _PACKAGES if f"{path}.".startswith(f"{one}.")), None)
 
 

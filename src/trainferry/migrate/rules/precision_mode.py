@@ -18,7 +18,6 @@ Source: Ascend TF Adapter 1.x migration guide, mixed precision training.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from trainferry.migrate.file import File, ProjectFiles
@@ -32,7 +31,10 @@ from trainferry.migrate.rules._npu_optimizer import sets_precision
 CONCERN = Concern.PRECISION
 LINT = True
 
-_SCALES = re.compile(rb"loss_?scale|scale_?loss|scaled_?loss", re.IGNORECASE)
+_SCALES = (
+    *(b"loss_scale", b"scale_loss", b"scaled_loss"),
+    *(b"lossscale", b"scaleloss", b"scaledloss"),
+)
 _LOOPS = frozenset(
     (
         "tf.contrib.slim.learning.train",
@@ -104,9 +106,14 @@ def _message(project: ProjectFiles) -> str:
 
 def _needs_scale(project: ProjectFiles) -> bool:
     """Whether the project trains, and nothing in it scales a loss."""
-    if any(_SCALES.search(file.source.data) for file in project.files):
+    if any(_may_scale(file) for file in project.files):
         return False
     return any(_trains(file) for file in project.files)
+
+
+def _may_scale(file: File) -> bool:
+    text = file.source.data.lower()
+    return any(word in text for word in _SCALES)
 
 
 def _has_npu_estimators(project: ProjectFiles) -> bool:

@@ -22,7 +22,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from trainferry.migrate.file import File
+from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, on_call
 from trainferry.migrate.rules._host_sessions import is_in_test, only_makes_data
@@ -75,15 +75,18 @@ def _stays_in_attribute(file: File, target: ast.Attribute) -> bool:
     """Whether no attribute of this name is closed, or handed on, in any file."""
     used = re.compile(rb"\.%s\b" % target.attr.encode(file.source.encoding))
     may_close = any(
-        used.search(other.source.data) and b".close(" in other.source.data
-        for other in file.project.files
-        if other is not file
+        other is not file and used.search(other.source.data)
+        for other in file.project.once(_files_that_close)
     )
     return not may_close and not any(
         _is_let_go(file, node)
         for node in file.nodes(ast.Attribute)
         if node.attr == target.attr and isinstance(node.ctx, ast.Load)
     )
+
+
+def _files_that_close(project: ProjectFiles) -> tuple[File, ...]:
+    return tuple(file for file in project.files if b".close(" in file.source.data)
 
 
 def _stays_in_name(file: File, target: ast.Name) -> bool:

@@ -9,6 +9,7 @@ and prediction they would be lost, so nothing is dropped there.
     +dataset = dataset.shuffle(1000).batch(32, drop_remainder=True)
 
 A function that serves training and evaluation with a switch gets `drop_remainder=is_training`.
+Where it is a parameter of the function around, the calls of that function are changed and told.
 
 By hand: batches for evaluation and prediction (pad to a full batch, and leave what was added out
 of the score), those where it is not known what they feed, and values that are not written out.
@@ -23,11 +24,12 @@ import ast
 import re
 from collections.abc import Iterator
 
-from trainferry.migrate.file import File
+from trainferry.migrate.file import File, Function
 from trainferry.migrate.find import Call
 from trainferry.migrate.phases import Phase, phase_of, phase_switch
 from trainferry.migrate.rule import Concern, Finding, Outcome, on_call, on_file
 from trainferry.migrate.rules._dataflow import constant, is_endless, is_fixed_shape, text_in_line
+from trainferry.migrate.rules._handed_down import Given, handed_down, parameter_around
 from trainferry.migrate.rules._host_sessions import is_in_test
 
 CONCERN = Concern.RUN
@@ -45,6 +47,7 @@ _LOOKS_LIKE_DATASET = re.compile(r"(^|_)(ds|dataset|datasets|data_set)\d*$", re.
 _METHODS = frozenset(("cache", "interleave", "map", "prefetch", "repeat", "shuffle", "shard"))
 _LOSES = (Phase.EVALUATE, Phase.PREDICT)
 _SWITCHES = frozenset(("self.is_train", "self.is_training", "self.training"))
+_DROPS = re.compile(r"drop|remainder", re.IGNORECASE)
 _SWITCH = re.compile(r"(is_)?train(ing)?|ModeKeys\.TRAIN", re.IGNORECASE)
 
 
@@ -111,12 +114,14 @@ def _by_what_it_feeds(
         yield Finding(call, Outcome.BY_HAND, message)
 
 
-def _dropped(call: Call, file: File, drop: ast.expr | None) -> Finding:
+def _dropped(
+    call: Call, file: File, drop: ast.expr | None, name: str = "drop_remainder"
+) -> Finding:
     message = "the last, smaller batch of training is left out"
     if phase_of(file, call.node, by_path=False) is Phase.TRAIN:
-        return _changed(call, drop, "True", message)
+        return _changed(call, drop, "True", message, name=name)
     message += "; only the name of the file says that this is training"
-    return _changed(call, drop, "True", message, Outcome.CHECK)
+    return _changed(call, drop, "True", message, Outcome.CHECK, name)
 
 
 def _switch(file: File, node: ast.AST) -> str | None:
@@ -155,7 +160,41 @@ def _not_written_out(call: Call, file: File, drop: ast.expr | None) -> Iterator[
     text = text_in_line(file, drop)
     if text == phase_switch(file, call.node) or _SWITCH.search(text):
         return
-    if phase_of(file, call.node) not in _LOSES:
+    around = parameter_around(file, drop) if isinstance(drop, ast.Name) else None
+    if around is not None and not file.project.values.mentions(file.source, around):
+        yield from _by_its_callers(call, file, around, text)
+    elif phase_of(file, call.node) not in _LOSES:
+        message = f"see that `{text}` is True where this feeds training"
+        yield Finding(call, Outcome.BY_HAND, message)
+
+
+def _by_its_callers(call: Call, file: File, function: Function, name: str) -> Iterator[Finding]:
+    """What calls give to a parameter is told, or changed, where they give it."""
+    given = [*handed_down(file, function, name)]
+    if not given:  # so it stops no run
+        message = f"pass `{name}=True` to `{function.name}` where it feeds training"
+        yield Finding(call, Outcome.BY_HAND, message, concern=Concern.SPEED)
+    for one in given:
+        if constant(one.value) is not True and not is_in_test(one.file, one.call):
+            yield from _by_its_call(one, phase_of(one.file, one.call))
+
+
+def _by_its_call(given: Given, phase: Phase) -> Iterator[Finding]:
+    file, call = given.file, Call(given.file.source, given.call, given.function.name)
+    name = given.parameter
+    is_false = constant(given.value) is False
+    is_own = given.argument in (None, given.value)  # a variable may serve other calls, too
+    text = name if given.value is None or is_false else text_in_line(file, given.value)
+    if phase in _LOSES and is_false:
+        message = (
+            f"`{name}=True` would lose the last samples of {phase.value}: for batches of one "
+            "size pass it with the samples filled up to a full batch, and leave what was added "
+            "out of the result"
+        )
+        yield Finding(call, Outcome.BY_HAND, message, concern=Concern.SPEED)
+    elif phase is Phase.TRAIN and is_false and is_own and _DROPS.search(name):
+        yield _dropped(call, file, given.argument, name)
+    elif phase not in _LOSES and not _SWITCH.search(text):
         message = f"see that `{text}` is True where this feeds training"
         yield Finding(call, Outcome.BY_HAND, message)
 
@@ -166,9 +205,10 @@ def _changed(
     value: str,
     message: str,
     outcome: Outcome = Outcome.CHANGED,
+    name: str = "drop_remainder",
 ) -> Finding:
     if drop is None:
-        edit = call.add_keyword(f"drop_remainder={value}")
+        edit = call.add_keyword(f"{name}={value}")
     else:
         edit = call.replace_argument(drop, value)
     return Finding(call, outcome, message, (edit,))

@@ -27,7 +27,7 @@ from trainferry.migrate.rules._npu import assigned_to, called
 CONCERN = Concern.PRECISION
 
 _SMALLEST = 2.0**-24  # of float16
-_SMALL_NUMBER = re.compile(rb"(?i)\de-0*\d|0\.0{7}")
+_SMALL_NUMBER = re.compile(rb"[0-9](?:[eE]-0*[0-9]|(?<=0)\.0{7})")
 _GUARDED = frozenset(
     ("log", "sqrt", "rsqrt", "reciprocal", "div", "divide", "truediv", "realdiv", "pow")
 )
