@@ -9,9 +9,12 @@ from pathlib import PurePosixPath
 import pytest
 
 from tests.migrate.rules.migrated import check_migrated, findings, migrate, outcomes, text_after
+from trainferry.migrate.find import Call
 from trainferry.migrate.migration import MigratedFile
 from trainferry.migrate.options import Options
-from trainferry.migrate.rule import Outcome
+from trainferry.migrate.read import Source, read_source
+from trainferry.migrate.rounds import apply_rules
+from trainferry.migrate.rule import Outcome, all_rules
 
 PATCHED = Options(adapter="patched")
 
@@ -126,9 +129,7 @@ def test_a_model_that_runs_in_the_body_of_a_class_breaks_nothing() -> None:
 
 def test_imports_go_before_the_decorator_of_the_first_function_of_a_notebook() -> None:
     code = "@f\ndef g():\n    import tensorflow as tf\n    return tf.nn.dropout(x, 0.5)\n"
-    cell = {"cell_type": "code", "source": code, "metadata": {}, "outputs": []}
-    notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 2})
-    result = migrate({"program.ipynb": notebook}, "fused_dropout")
+    result = migrate({"program.ipynb": notebook_of(code)}, "fused_dropout")
     assert text_after(result, "program.ipynb").startswith(
         "from npu_bridge.estimator import npu_ops\n@f\ndef g():"
     )
@@ -149,3 +150,69 @@ def test_a_star_of_python_2_in_a_function_or_class_may_take_any_name(scope: str)
     )
     result = migrate({"program.py": text}, "estimator_on_npu")
     assert text_after(result) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a=1,  # one\n  eval_distribute=s,\n)", "a=1,  # one\n)"),
+        ("a=1  # one\n  ,\n  eval_distribute=s)", "a=1  # one\n  ,\n  )"),
+        ("a=1,  # one\n  eval_distribute=s,  # two\n  b=2)", "a=1,  # one\n  b=2)"),
+        ("a=1,  # one\n  eval_distribute=s, b=2)", "a=1,  # one\n  b=2)"),
+        ("a=1,\n  eval_distribute=s,  # two\n)", "a=1,  # two\n)"),
+        ("*a,  # one\n  eval_distribute=s)", "*a)"),
+    ],
+)
+def test_the_comment_of_one_argument_stays_when_the_next_goes(before: str, after: str) -> None:
+    text = f"import tensorflow as tf\nc = tf.f({before}\n"
+    source = read_source(PurePosixPath("x.py"), text.encode(), "x")
+    assert isinstance(source, Source)
+    (node,) = source.nodes.of(ast.Call)
+    call = Call(source, node, "tf.f")
+    keyword = call.keyword("eval_distribute")
+    assert keyword is not None
+    assert source.edited([call.remove_argument(keyword)]) == (
+        f"import tensorflow as tf\nc = tf.f({after}\n".encode()
+    )
+
+
+def test_an_import_goes_behind_an_empty_line_that_a_backslash_asks_for() -> None:
+    text = "if True:\n    import tensorflow as tf\n    net = tf.nn.dropout(x, 0.5)\\\n\n"
+    migrated = text_after(migrate({"program.py": text}, "fused_dropout"))
+    assert "npu_ops.dropout(x, 0.5)" in migrated
+    text = "if True:\n    import tensorflow as tf\n    def f(): tf.nn.dropout(x, 0.5)\\\n\n"
+    migrated = text_after(migrate({"program.py": text}, "fused_dropout"))
+    assert migrated.endswith("\\\n\nfrom npu_bridge.estimator import npu_ops\n")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("def f():\n", "    tf.nn.dropout(x, 0.5)"),
+        ("@f", "def g(): tf.nn.dropout(x, 0.5)"),
+        ("x = tf.nn.dropout(y, \\", " 0.5)"),
+        ("if x: pass", "else: tf.nn.dropout(x, 0.5)"),
+    ],
+)
+def test_a_statement_that_goes_on_in_the_next_cell_of_a_notebook_cannot_be_read(
+    cells: tuple[str, str],
+) -> None:
+    data = notebook_of("import tensorflow as tf", *cells, "y = tf.nn.dropout(x, 0.5)").encode()
+    source = read_source(PurePosixPath("x.ipynb"), data, "x")
+    assert isinstance(source, Source)
+    assert source.unreadable
+    result = apply_rules([source], all_rules(), Options())
+    assert result.failures == []
+    assert b"npu_ops.dropout(x, 0.5)" in result.after[source.path].data
+
+
+@pytest.mark.parametrize("name", ["keras.\\\n  layers", "keras . layers", "\\\n keras.layers"])
+def test_the_name_of_a_module_may_go_over_lines(name: str) -> None:
+    text = f"from {name} import Dense\n"
+    migrated = text_after(migrate({"program.py": text}, "standalone_keras"))
+    assert migrated.replace("\\\n ", "") == "from tensorflow.keras.layers import Dense\n"
+
+
+def notebook_of(*cells: str) -> str:
+    made = [{"cell_type": "code", "source": one, "metadata": {}, "outputs": []} for one in cells]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 2})

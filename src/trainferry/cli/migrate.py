@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import shutil
@@ -88,6 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     started = time.monotonic()
     migration = migrate_project(arguments.project, _options(arguments))
+    gc.freeze()  # the program ends soon: nobody needs the memory back
     if arguments.write_baseline:
         write_baseline(migration, arguments.write_baseline)
         _say(f"{len(migration.told):,} findings written to {arguments.write_baseline}")

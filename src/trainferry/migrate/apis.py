@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -26,7 +27,24 @@ def find_apis(files: Iterable[File]) -> tuple[ApiUse, ...]:
     """All called names of TensorFlow, Keras and Horovod, by name."""
     places: dict[str, list[tuple[PurePosixPath, int]]] = {}
     for file in files:
-        for call in file.calls:
-            if is_tensorflow(call.name) or call.name.startswith(_JUDGED):
-                places.setdefault(call.name, []).append((file.source.path, call.line))
+        for name, line in _called(file):
+            if is_tensorflow(name) or name.startswith(_JUDGED):
+                places.setdefault(name, []).append((file.source.path, line))
     return tuple(ApiUse(name, verdict(name), tuple(places[name])) for name in sorted(places))
+
+
+def _called(file: File) -> Iterator[tuple[str, int]]:
+    for node in file.names.calls(file.source):
+        name = file.full_name(node.func) or _flags_of(file, node.func)
+        if name is not None:
+            yield name, file.source.line_of(node)
+
+
+def _flags_of(file: File, function: ast.expr) -> str | None:
+    """TensorFlow's flags, where a method of one flag's value is called: `FLAGS.scopes.split()`."""
+    while isinstance(function, ast.Attribute):
+        function = function.value
+        name = file.full_name(function)
+        if name is not None:
+            return name if name.endswith(".flags.FLAGS") else None
+    return None

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trainferry.migrate.edit import Edit
-from trainferry.migrate.lines import indentation, line_start
+from trainferry.migrate.lines import indentation, line_end, line_start
 from trainferry.migrate.names import Names
 from trainferry.migrate.read import Source
 
 _COMMENT_LINE = re.compile(r"[ \t]*#[^\r\n]*(?:\r\n|\r|\n)[ \t]*")
+_COMMENT = re.compile(rb"#[^\r\n]*")
 _SPACE_AND_COMMENTS = re.compile(rb"(?:[ \t\f\r\n\\]+|#[^\r\n]*)*")
 
 
@@ -77,13 +78,15 @@ class Call:
         return Edit(start, start + len(keyword.arg.encode(self.source.encoding)), name)
 
     def remove_argument(self, argument: ast.expr | ast.keyword) -> Edit:
-        """Take an argument away with its comma; comments beside it go too."""
+        """Take an argument away with its comma; a comment behind it goes too, none before it."""
         arguments: list[ast.expr | ast.keyword] = [*self.node.args, *self.node.keywords]
         arguments.sort(key=self.source.span)
         index = arguments.index(argument)
         data = self.source.data
         if index > 0:
             start = self._end_in_brackets(arguments[index - 1])
+            if self._has_comment_before(arguments[index - 1], argument):
+                return self._remove_on_its_own(argument)
             return Edit(start, self._end_in_brackets(argument), "")
         start = _skip_space(data, self._opening() + 1)
         end = self._end_in_brackets(argument)
@@ -93,6 +96,26 @@ class Call:
             if len(arguments) > 1:
                 end = _skip_space(data, end)
         return Edit(start, end, "")
+
+    def _has_comment_before(
+        self, before: ast.expr | ast.keyword, argument: ast.expr | ast.keyword
+    ) -> bool:
+        """Whether a comment stands between the two; a star bears no comma behind it in Python 2."""
+        is_star = isinstance(before, ast.Starred) or getattr(before, "arg", "") is None
+        between = self.source.data[self._end_in_brackets(before) : self.source.span(argument)[0]]
+        return not is_star and b"#" in between and _COMMENT.sub(b"", between).strip() == b","
+
+    def _remove_on_its_own(self, argument: ast.expr | ast.keyword) -> Edit:
+        """Take an argument away with the comma behind it, and the line if it has one for itself."""
+        data = self.source.data
+        start, end = self.source.span(argument)[0], self._end_in_brackets(argument)
+        after = _skip_space(data, end)
+        if data[after : after + 1] != b",":
+            return Edit(start, end, "")
+        line, behind = line_start(data, start), line_end(data, after)
+        if data[line:start].strip() or _COMMENT.sub(b"", data[after + 1 : behind]).strip():
+            return Edit(start, _skip_space(data, after + 1), "")
+        return Edit(line, behind, "")
 
     def _end_in_brackets(self, argument: ast.expr | ast.keyword) -> int:
         """Where an argument ends, with the brackets around it."""

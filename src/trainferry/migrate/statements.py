@@ -51,7 +51,10 @@ def remove_statement(file: File, statement: ast.stmt) -> Edit | None:
 def _behind(file: File, statement: ast.stmt) -> int:
     """Behind the last line of a statement; a notebook's cell may end before the line does."""
     start, end = file.source.span(statement)
-    behind = line_end(file.source.data, end)
+    data = file.source.data
+    behind = line_end(data, end)
+    while behind < len(data) and data[end:behind].strip() == b"\\":  # nothing comes, but it goes on
+        end, behind = behind, line_end(data, behind)
     notebook = file.source.notebook
     return behind if notebook is None else min(behind, notebook.cell(start).end)
 

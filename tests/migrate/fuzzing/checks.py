@@ -177,7 +177,7 @@ def _unasked(file: MigratedFile, migration: Migration) -> Iterator[Problem]:
     asked: set[int] = set()
     for told in migration.told:
         if told.path == file.path and told.outcome is not Outcome.BY_HAND:
-            asked |= set(range(told.line - 1, told.end_line + 2))
+            asked |= set(range(told.line - 2, told.end_line + 2))
     left = _LINE.findall(file.before.removeprefix(codecs.BOM_UTF8))
     known = set(left)
     new = _LINE.findall(file.after.removeprefix(codecs.BOM_UTF8))

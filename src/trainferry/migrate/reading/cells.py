@@ -30,13 +30,25 @@ def parse_cells(notebook: Notebook) -> ParsedCells:
         texts.append(hide(text) if language else hide_magics(text))
     unreadable: tuple[CannotRead, ...] = ()
     try:
-        parsed = parse(_joined(texts))
+        parsed = _parse_together(notebook, texts)
     except CannotRead as whole:
         unreadable = tuple(_leave_out_bad_cells(notebook, texts))
         if not unreadable:
             raise CannotRead(_json_line(notebook, 0, whole.line), whole.reason) from None
         parsed = parse(_joined(texts))
     return ParsedCells(parsed, unreadable, tuple(skipped))
+
+
+def _parse_together(notebook: Notebook, texts: list[bytes]) -> Parsed:
+    parsed = parse(_joined(texts))
+    for statement in parsed.tree.body:
+        first = next(iter(getattr(statement, "decorator_list", ())), statement)
+        assert statement.end_lineno is not None
+        assert statement.end_col_offset is not None
+        start = parsed.start(first.lineno, first.col_offset)
+        if parsed.end(statement.end_lineno, statement.end_col_offset) > notebook.cell(start).end:
+            raise CannotRead(first.lineno, "begins in one cell and ends in another")
+    return parsed
 
 
 def _joined(texts: list[bytes]) -> bytes:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from trainferry.migrate.file import File, Function, ProjectFiles
+from trainferry.migrate.nodes import walk
 
 _PIPELINE_METHODS = (
     "map",
@@ -75,8 +76,10 @@ def _host_functions(project: ProjectFiles) -> frozenset[int]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        for call in file.inside(node, ast.Call):
-            todo += _defined(call.func, file, by_name)
+        # Not `file.inside`: most of these files need no index for anything else.
+        for call in walk(node):
+            if isinstance(call, ast.Call):
+                todo += _defined(call.func, file, by_name)
     return frozenset(seen)
 
 

@@ -38,7 +38,7 @@ from trainferry.migrate.rules._keras_names import (
 
 CONCERN = Concern.RUN
 
-_MODULE = re.compile(rb"from\s+(?:\\\s+)?(keras[\w.]*)")
+_MODULE = re.compile(rb"from[\s\\]+(keras(?:[\s\\]*\.[\s\\]*\w+)*)")
 _COMPARE = "`tf.keras` takes the place of Keras: compare a run, details differ between versions"
 _WITH_TENSORFLOW = frozenset(("keras_applications", "keras_preprocessing"))
 _ON_KERAS = frozenset(
