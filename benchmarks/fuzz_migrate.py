@@ -9,8 +9,8 @@ back, and another hash seed gives the same. Taking 20 s of processor time is a p
 
 Each new kind of problem is made small and written to the folder: the files of the case, and
 `problem.txt` with the reason, the options and the number of the case. A case is given by seed and
-number alone: `--seed S --case N` with the same corpus runs it again. PYTHONPATH names the code to test
-where it is not the one beside this file, as a copy that nobody edits meanwhile.
+number alone: `--seed S --case N` with the same corpus runs it again. PYTHONPATH names the code to
+test where it is not the one beside this file, as a copy that nobody edits meanwhile.
 """
 
 from __future__ import annotations

@@ -213,6 +213,34 @@ def test_the_name_of_a_module_may_go_over_lines(name: str) -> None:
     assert migrated.replace("\\\n ", "") == "from tensorflow.keras.layers import Dense\n"
 
 
+def test_what_new_lines_need_is_imported_before_them() -> None:
+    text = """\
+        if True:
+            import atexit
+            import horovod.tensorflow as hvd
+            x = hvd.local_rank()
+        """
+    migrated = text_after(migrate({"program.py": text}, "*"))
+    assert migrated.index("import atexit\n") < migrated.index("atexit.register(")
+
+
+def test_the_default_of_a_parameter_needs_its_import_at_once() -> None:
+    check_migrated(
+        """\
+        import tensorflow as tf
+        def f(x=tf.nn.dropout(y, 0.5)): pass
+        from npu_bridge.estimator import npu_ops
+        """,
+        """\
+        import tensorflow as tf
+        from npu_bridge.estimator import npu_ops
+        def f(x=npu_ops.dropout(y, 0.5)): pass
+        from npu_bridge.estimator import npu_ops
+        """,
+        "fused_dropout",
+    )
+
+
 def notebook_of(*cells: str) -> str:
     made = [{"cell_type": "code", "source": one, "metadata": {}, "outputs": []} for one in cells]
     return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 2})

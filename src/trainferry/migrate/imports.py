@@ -90,19 +90,39 @@ def _is_bound_by(node: ast.AST, name: str) -> bool:
 
 
 def add_imports(
-    file: File, statements: Iterable[str], users: Iterable[ast.AST] = ()
+    file: File,
+    statements: Iterable[str],
+    users: Iterable[ast.AST] = (),
+    new_lines: Iterable[int] = (),
 ) -> Edit | None:
     """The edit that puts the missing ones among these statements into the file.
 
-    `users` is the code that needs them; what runs while the file is imported must come behind.
+    `users` is the code that needs them, `new_lines` where more of it is put in; what runs while
+    the file is imported must come behind.
     """
-    at_once = [user for user in users if file.function(user) is None]
-    first_use = min((file.source.span(user)[0] for user in at_once), default=_NOWHERE)
+    places = [file.source.span(one)[0] for one in users if _runs_at_once(file, one)]
+    places += [place for place in new_lines if not _is_in_function(file, place)]
+    first_use = min(places, default=_NOWHERE)
     missing = sorted(
         {one for one in statements if not _is_ready(file, one, first_use)},
         key=lambda one: (one.startswith("from "), one),
     )
     return _edit(file, missing, first_use) if missing else None
+
+
+def _runs_at_once(file: File, node: ast.AST) -> bool:
+    """Whether code runs while the file is imported, as decorators and defaults do, too."""
+    below = node
+    for above in file.parents(node):
+        if isinstance(above, Function) and below in above.body:
+            return False
+        below = above
+    return True
+
+
+def _is_in_function(file: File, place: int) -> bool:
+    spans = (file.source.span(one) for one in file.functions)
+    return any(start < place <= end for start, end in spans)
 
 
 def _is_ready(file: File, statement: str, first_use: float) -> bool:

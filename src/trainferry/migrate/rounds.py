@@ -316,8 +316,14 @@ def _made(file: File, chosen: list[Found]) -> tuple[list[Found], _Made | str]:
 def _all_made(file: File, chosen: list[Found]) -> _Made | str:
     edits = {edit for one in chosen for edit in one.finding.edits}
     statements = [one for found in chosen for one in found.finding.imports]
-    users = [one.finding.at.node for one in chosen if one.finding.imports]
-    imported = add_imports(file, statements, users)
+    needy = [one.finding for one in chosen if one.finding.imports]
+    new_lines = [
+        edit.start
+        for finding in needy
+        for edit in finding.edits
+        if edit.start == edit.end and "\n" in edit.text
+    ]
+    imported = add_imports(file, statements, [one.at.node for one in needy], new_lines)
     edits = _with_import(edits, imported)
     again = _read_again(file.source, edits)
     return again if isinstance(again, str) else _Made(again, edits, imported)
