@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -12,6 +12,7 @@ from tests.migrate.rules.migrated import check_migrated, findings, migrate, outc
 from trainferry.migrate.find import Call
 from trainferry.migrate.migration import MigratedFile
 from trainferry.migrate.options import Options
+from trainferry.migrate.pipeline import migrate_project
 from trainferry.migrate.read import Source, read_source
 from trainferry.migrate.rounds import apply_rules
 from trainferry.migrate.rule import Outcome, all_rules
@@ -244,3 +245,15 @@ def test_the_default_of_a_parameter_needs_its_import_at_once() -> None:
 def notebook_of(*cells: str) -> str:
     made = [{"cell_type": "code", "source": one, "metadata": {}, "outputs": []} for one in cells]
     return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 2})
+
+
+def test_a_long_chain_of_branches_does_not_stop_a_migration(tmp_path: Path) -> None:
+    chain = "".join(f"elif x == {number}:\n    ds = ds.map(f{number})\n" for number in range(400))
+    text = (
+        "import tensorflow as tf\nds = tf.data.Dataset.range(9)\nif x:\n    pass\n"
+        f"{chain}ds = ds.batch(3)\nsess = tf.Session()\n"
+    )
+    (tmp_path / "train.py").write_text(text)
+    migration = migrate_project(tmp_path, Options())
+    assert migration.failures == ()
+    assert "tf.Session(config=npu_config_proto())" in migration.files[0].text_after

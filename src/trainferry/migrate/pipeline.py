@@ -6,6 +6,7 @@ Nothing is written here: `write.py` does that with what this returns.
 from __future__ import annotations
 
 import gc
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from trainferry.migrate.rule import Concern, Outcome
 from trainferry.migrate.suppress import check_rule_names, read_ignored
 
 _ATTENTION = {Outcome.BY_HAND: 0, Outcome.CHECK: 1, Outcome.CHANGED: 2}
+# An `elif` stands inside the `if` before it: a chain of them is as deep as it is long.
+_DEEPEST = 5000
 _URGENCY = {concern: place for place, concern in enumerate(Concern)}
 
 
@@ -30,10 +33,13 @@ def migrate_project(path: Path, options: Options) -> Migration:
     # Nearly all that is made stays to the end: looking for garbage in it is a third of the time.
     was_enabled = gc.isenabled()
     gc.disable()
+    deepest = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(deepest, _DEEPEST))
     try:
         migrated = _migrate(read_project(path), options)
         return replace(migrated, is_one_file=not path.is_dir())
     finally:
+        sys.setrecursionlimit(deepest)
         if was_enabled:
             gc.freeze()
             gc.unfreeze()  # now it all counts as old, and is not looked at soon
