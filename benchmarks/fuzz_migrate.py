@@ -212,8 +212,12 @@ class _Fuzz:
         if isinstance(answer, str):
             self.other.end()
             self.other = _Child(self.arguments, 2)
+            self.found(number, f"another hash seed leads to a {answer}", "")
         elif answer["digest"] != digest:
             self.found(number, "another hash seed gives another result", "")
+        if self.other.cases >= _CASES_PER_CHILD:
+            self.other.end()
+            self.other = _Child(self.arguments, 2)
 
     def found(self, number: int, mark: str, text: str) -> None:
         self.seen[mark] += 1

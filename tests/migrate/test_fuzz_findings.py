@@ -36,6 +36,24 @@ def test_a_name_that_the_class_around_has_is_taken(body: str) -> None:
     assert set(outcomes(findings(result))) == {Outcome.BY_HAND}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "net = tf.nn.dropout(x, 0.5)\nglobal npu_ops\n",
+        "net = tf.nn.dropout(x, 0.5)\nclass A:\n    global npu_ops\n",
+        "def f():\n    net = tf.nn.dropout(x, 0.5)\n    global npu_ops\n",
+        "if True:\n    import horovod.tensorflow as hvd\n    hvd.init()\n    global npu_session\n",
+        "import horovod.tensorflow as hvd\nhvd.init()\ndef npu_session(): pass\n",
+        "import horovod.tensorflow as hvd\ndef f(npu_session):\n    hvd.init()\n",
+    ],
+)
+def test_a_name_that_is_declared_anywhere_is_taken(text: str) -> None:
+    result = migrate({"program.py": f"import tensorflow as tf\n{text}"}, "*")
+    assert "npu_ops.dropout(" not in text_after(result)
+    assert "init_resource" not in text_after(result)
+    assert Outcome.BY_HAND in outcomes(findings(result))
+
+
 def test_the_adapter_is_imported_before_a_session_in_the_same_try() -> None:
     check_migrated(
         """\

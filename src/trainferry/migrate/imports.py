@@ -54,9 +54,19 @@ def taken_name(file: File, statements: Iterable[str], user: ast.AST) -> str | No
     for statement in statements:
         wanted = Import.parse(statement)
         bound = file.names.bound_to(file.source, wanted.name)
-        if not all(wanted.is_same(one) for one in bound) or _is_hidden(file, user, wanted.name):
+        is_other = not all(wanted.is_same(one) for one in bound)
+        if is_other or _is_declared(file, wanted.name) or _is_hidden(file, user, wanted.name):
             return wanted.name
     return None
+
+
+def _is_declared(file: File, name: str) -> bool:
+    """Whether a `global` or `nonlocal` has the name: Python refuses one that comes behind a use."""
+    declarations: list[ast.Global | ast.Nonlocal] = [
+        *file.nodes(ast.Global),
+        *file.nodes(ast.Nonlocal),
+    ]
+    return any(name in one.names for one in declarations)
 
 
 def _is_hidden(file: File, user: ast.AST, name: str) -> bool:

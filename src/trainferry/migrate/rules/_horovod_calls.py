@@ -21,7 +21,7 @@ from trainferry.migrate.rules._distributed import (
     start_imports,
 )
 from trainferry.migrate.rules._horovod import BUILT, Member, by_hand, member
-from trainferry.migrate.rules._npu import names_in
+from trainferry.migrate.rules._npu import has_name
 from trainferry.migrate.statements import insert_after, remove_statement
 
 _REDUCTIONS = {"Average": "mean", "Sum": "sum", "Max": "max", "Min": "min"}
@@ -111,7 +111,7 @@ def _init(call: Call, _what: Member, file: File) -> Finding | None:
 
 
 def _is_taken(file: File) -> bool:
-    return any(next(names_in(file.source.tree, name), None) is not None for name in START_NAMES)
+    return has_name(file, *START_NAMES)
 
 
 def _shutdown(call: Call, _what: Member, file: File) -> Finding | None:

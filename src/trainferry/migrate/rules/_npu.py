@@ -107,6 +107,24 @@ def names_in(scope: ast.AST, name: str) -> Iterator[ast.Name]:
     return (node for node in walk(scope) if isinstance(node, ast.Name) and node.id == name)
 
 
+def has_name(file: File, *names: str) -> bool:
+    """Whether a file has one of these names for anything: a new variable may not be called so."""
+    return any(not _names_of(node).isdisjoint(names) for node in walk(file.source.tree))
+
+
+def _names_of(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.arg):
+        return {node.arg}
+    if isinstance(node, ast.alias):
+        return {node.asname or node.name.partition(".")[0]}
+    if isinstance(node, ast.Global | ast.Nonlocal):
+        return set(node.names)
+    name = getattr(node, "name", None)  # functions, classes, exceptions
+    return {name} if isinstance(name, str) else set()
+
+
 def assigned_to(file: File, node: ast.expr) -> list[ast.expr]:
     """All that a name is set to where it is read; the expression itself when it is no name.
 

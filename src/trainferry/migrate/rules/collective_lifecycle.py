@@ -34,7 +34,7 @@ from trainferry.migrate.rules._distributed import (
     start_imports,
     uses_horovod,
 )
-from trainferry.migrate.rules._npu import names_in, npu_name
+from trainferry.migrate.rules._npu import has_name, npu_name
 from trainferry.migrate.statements import insert_before
 
 CONCERN = Concern.DISTRIBUTED
@@ -86,8 +86,7 @@ def _started_in_script(file: File, node: ast.expr) -> Finding:
 
 def _start_before(file: File, statement: ast.stmt, spot: Spot) -> Finding:
     edit = insert_before(file, statement, _TEXT)
-    taken = any(next(names_in(file.source.tree, name), None) for name in START_NAMES)
-    if edit is None or taken:
+    if edit is None or has_name(file, *START_NAMES):
         message = f"start communication here: `{'; '.join((START, *AT_EXIT))}`"
         return Finding(spot, Outcome.BY_HAND, message)
     message = (

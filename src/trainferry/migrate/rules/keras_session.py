@@ -38,7 +38,7 @@ from trainferry.migrate.rules._keras import (
     program_start,
     runs_of_models,
 )
-from trainferry.migrate.rules._npu import names_in
+from trainferry.migrate.rules._npu import has_name
 from trainferry.migrate.statements import insert_before
 
 CONCERN = Concern.RUN
@@ -93,7 +93,7 @@ def _opened(file: File, start: ast.stmt) -> Finding:
         message = f"in the graph of the model, before it is built, write {text}"
         return Finding(spot, Outcome.BY_HAND, message)
     edit = _insert(file, start)
-    if edit is None or next(names_in(file.source.tree, _SESSION), None):
+    if edit is None or has_name(file, _SESSION):
         return Finding(spot, Outcome.BY_HAND, f"before the program begins, write {text}")
     message = "Keras trains in this session on the NPU, which closes with the program"
     imports = ("import atexit", *imports_of("close_session", "set_keras_session_npu_config"))
