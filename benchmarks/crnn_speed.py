@@ -32,9 +32,9 @@ from trainferry.devices.device import (
     synchronize,
 )
 from trainferry.devices.precision import autocast
-from trainferry.train.benchmark import benchmark, build_synthetic_run, synthetic_batches
+from trainferry.train.benchmark import benchmark, synthetic_batches
+from trainferry.train.build import synthetic_run
 from trainferry.train.data.batches import Batch
-from trainferry.train.data.inputs import network_input
 from trainferry.train.loop import train_step
 from trainferry.train.recipe import read_recipe
 from trainferry.train.recipe_sections import Recipe
@@ -119,8 +119,9 @@ def measure(
     for case in cases:
         recipe = _recipe(arguments, case)
         prepare(device, recipe.precision.name)
-        run = build_synthetic_run(recipe, device)
-        batches = synthetic_batches(recipe, pinned=pinned_memory_helps(device))
+        run, _ = synthetic_run(recipe, device, samples=4 * recipe.loop.batch)
+        run.network.train()
+        batches = synthetic_batches(run, pinned=pinned_memory_helps(device))
         median = statistics.median(speeds[case])
         yield CaseResult(
             batch=case.batch,
@@ -229,7 +230,7 @@ def _step_in_parts(run: Run, batch: Batch, timed: Callable[[str, Callable[[], An
 
     def forward() -> torch.Tensor:
         with autocast(run.device, recipe.precision.name):
-            images = network_input(there.images, recipe.picture, recipe.augment)
+            images, _ = run.task.vary(there)
             logits: torch.Tensor = run.network(images)
             return logits
 

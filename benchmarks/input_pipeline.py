@@ -137,11 +137,11 @@ def our_readers(paths: Sequence[Path], batch: int) -> dict[Reader, Work]:
     import torch
 
     from trainferry.train.data.alphabet import Alphabet
-    from trainferry.train.data.batches import WordSource
     from trainferry.train.data.check import check_words
     from trainferry.train.data.example import first_bytes, split_example
     from trainferry.train.data.pictures import Filter
     from trainferry.train.data.word_records import WordRecords
+    from trainferry.train.data.word_source import WordSource
 
     torch.set_num_threads(1)
     alphabet = Alphabet(CHARACTERS)

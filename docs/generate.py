@@ -19,7 +19,7 @@ from trainferry.cli.main import build_parser
 from trainferry.errors import TrainferryError
 from trainferry.migrate.rule import IMPORT_RULE, Concern, Rule, all_rules
 from trainferry.train.recipe import RECIPES, list_recipes, read_recipe, recipe_differences
-from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe_sections import SECTIONS, Recipe
 from trainferry.train.score import PROTOCOLS
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
@@ -36,7 +36,33 @@ MEANINGS = {
     "network.dropout": "share dropped after the last LSTM layer, in training",
     "network.norm_decay": "how much of a batch-norm statistic one step keeps",
     "network.identical_kernels": "all LSTM kernels start the same, as in the zoo's fused cells",
+    "network.size": "number of layers: 18, 34, 50, 101, 152 or 200",
+    "DenseNetRecipe.size": "number of layers: 121, 169 or 201",
+    "network.version": "2 normalises before each convolution",
+    "network.width": "channels of the first convolution; 64 in the papers",
+    "HRNetRecipe.width": "channels of the finest branch: 18, 30, 32, 40, 44, 48, 64 in the papers",
+    "network.growth": "channels that each layer adds; 32 in the paper",
+    "network.variant": "`original` for checkpoints of the TensorFlow original",
+    "network.head": "channels of the finest branch in the head; 128 in the paper",
+    "network.endpoint": "the layer of Inception-v3 whose map is read",
+    "network.attention": "`false`: look at a window that moves with the characters",
+    "network.autoregression": "`false`: do not tell a step the character before",
+    "network.coordinates": "tell the decoder the row and column of every place, as the paper does",
+    "AttentionOCRRecipe.hidden": "units of the LSTM",
+    "network.cell_clip": "how far the state of the LSTM may go",
     "task.name": "the task",
+    "task.charset_from": "`data`: take the characters from the charset file of the data",
+    "task.charset": "entry n has the characters of code n, the one it reads as last; the empty "
+    "entry is the null",
+    "task.count_nulls": "the places behind a text count in the loss, as in the original",
+    "SpellRecipe.max_length": "characters that are read; longer texts are not trained on",
+    "picture.views": "pictures of one sign, side by side",
+    "SignPicture.height": "pixels of one view",
+    "SignPicture.width": "pixels of one view",
+    "task.classes_from": "`data`: take the names of the classes from the data",
+    "task.classes": "name n belongs to label n + 1 of the records",
+    "task.background": "`true`: the network has one class more, number 0, as TensorFlow's",
+    "task.label_smoothing": "share of each target that is spread over all classes",
     "task.alphabet_from": "`data`: take the characters from the data's ord_map.json",
     "task.alphabet": "character n is class n; the blank comes after the last",
     "task.case": "`lower`: labels are lower-cased; `keep`: they stay as they are",
@@ -48,20 +74,51 @@ MEANINGS = {
     "picture.order": "of the colours the network sees",
     "picture.filter": "`antialias`: as Pillow shrinks; `bilinear`: as OpenCV does",
     "picture.scale": "`unit`: -1 to 1; `half`: -0.5 to 0.5",
+    "PhotoPicture.height": "pixels the network sees",
+    "PhotoPicture.width": "pixels the network sees",
+    "picture.crop": "what training cuts out of a photograph",
+    "picture.least_area": "smallest share of the photograph that is cut out",
+    "picture.least_aspect": "smallest width of a cut, in heights",
+    "picture.most_aspect": "largest width of a cut, in heights",
+    "picture.attempts": "how often a cut is tried before the whole photograph is taken",
+    "picture.evaluation": "`short_side`: keep the proportions and cut out the middle; `squash`: "
+    "make it square, then cut out the middle",
+    "picture.evaluation_size": "pixels of the short side, or of the square, before that cut",
+    "PhotoPicture.filter": "`legacy`: as TensorFlow 1 resizes; `antialias`: as Pillow does",
+    "picture.values": "`floats`: training pictures are not rounded to whole values either",
+    "picture.mean": "taken off red, green and blue, of 0 to 255",
+    "picture.deviation": "then red, green and blue are divided by it",
     "data.workers": "processes that read samples; -1: one less than the cores; 0: none",
     "data.minimum_kept": "share of the records that must be usable, or training refuses to start",
+    "data.synthetic": "number of made-up samples to train on in the place of records; 0: none",
+    "augment.flip": "share of the pictures that are mirrored",
+    "augment.operations": "of RandAugment, for each picture",
+    "augment.magnitude": "of these operations, up to 30",
+    "augment.mixup": "alpha of mixup; 0: off",
+    "augment.cutmix": "alpha of cutmix; 0: off. With both, each batch gets one of them",
+    "augment.erasing": "share of the pictures in which a rectangle is erased",
+    "augment.crop": "of a view, by up to a fifth of its area",
+    "SignAugment.geometry": "rotation, perspective, shear, scale",
+    "SignAugment.colour": "brightness, saturation, hue, contrast",
     "augment.geometry": "rotation, shear, scale, shift, perspective, waves",
     "augment.colour": "contrast, brightness, saturation, tint, negatives",
     "augment.blur": "defocus, smear, lost resolution",
     "augment.noise": "sensor noise",
     "optimizer.name": "the rule of the update",
     "optimizer.learning_rate": "the highest rate; the schedule starts from it",
-    "optimizer.momentum": "for `momentum`",
-    "optimizer.nesterov": "for `momentum`",
+    "optimizer.rate_for_batch": "the batch `learning_rate` is meant for; other batches have a rate "
+    "in proportion; 0: it holds for any batch",
+    "optimizer.momentum": "for `momentum` and `lars`",
+    "optimizer.nesterov": "for `momentum` and `lars`",
+    "optimizer.trust": "for `lars`: how far a layer may move, in parts of its norm",
     "optimizer.betas": "for `adam` and `adamw`",
     "optimizer.epsilon": "for `adam` and `adamw`",
-    "optimizer.weight_decay": "of matrices and kernels; biases and norms are left alone",
+    "optimizer.weight_decay": "of what `decayed` says",
+    "optimizer.decayed": "`kernels`: matrices and kernels; `all_but_norms`: biases too; `all`; "
+    "`convolutions_and_head`: those of Attention-OCR",
+    "optimizer.trained": "`head`: only the last layer changes",
     "optimizer.clip_norm": "largest norm of all gradients together; 0: no limit",
+    "optimizer.clipped": "`each`: `clip_norm` is of each weight's gradient by itself",
     "optimizer.accumulation": "parts a batch is cut into to save memory; must divide the batch",
     "schedule.name": "how the rate falls",
     "schedule.steps": "length of the run, in updates",
@@ -70,14 +127,25 @@ MEANINGS = {
     "schedule.power": "for `polynomial`",
     "schedule.boundaries": "for `piecewise`: steps after which the factor changes",
     "schedule.factors": "for `piecewise`: one more than the boundaries",
+    "schedule.decay_from": "`warmup`: the decay begins when the warm-up ends",
+    "schedule.staircase_steps": "steps through which `cosine` and `polynomial` stay; 0: none",
+    "schedule.epochs": "length of the run in passes over the samples, in the place of `steps`",
+    "schedule.warmup_epochs": "in the place of `warmup_steps`",
+    "schedule.boundary_epochs": "in the place of `boundaries`",
+    "schedule.staircase_epochs": "in the place of `staircase_steps`",
     "loop.batch": "pictures per update",
     "loop.seed": "decides weights, order of the data, augmentation and dropout",
     "loop.log_every": "steps between two lines of figures",
     "loop.evaluate_every": "steps between two evaluations on the `val` records",
     "loop.save_every": "steps between two checkpoints",
+    "loop.evaluate_epochs": "in the place of `evaluate_every`",
+    "loop.save_epochs": "in the place of `save_every`",
+    "loop.stop_at_score": "training ends when the score is this high; 0: never",
     "loop.keep": "newest checkpoints kept; the best one is kept besides",
     "loop.patience": "evaluations without a better score after which training ends; 0: never",
     "loop.average": "decay of the running average of the weights, e.g. 0.999; 0: none",
+    "loop.captured": "on CUDA, record the network once as a graph and replay it; not with "
+    "`optimizer.accumulation`",
     "precision.name": "of the forward and backward pass in training",
     "precision.loss_scale": "for fp16",
     "precision.initial_scale": "where the loss scale starts",
@@ -132,7 +200,6 @@ def cli_lines() -> Iterator[str]:
 
 def recipe_lines() -> Iterator[str]:
     """Yield every key of a recipe, and what the bundled recipes set."""
-    plain = Recipe(name="plain")
     yield "# Recipes"
     yield ""
     yield (
@@ -140,14 +207,19 @@ def recipe_lines() -> Iterator[str]:
         "the default below. On the command line, `--set section.key=value` overrides one value; "
         "the section may be left out where only one section has the key. The recipe in force is "
         "saved as `recipe.toml` in the folder of the run. A misspelt key is an error with a "
-        "suggestion."
+        "suggestion. What is said in epochs becomes steps when the data is known; whichever of "
+        "the two is said last holds."
     )
-    for section in (field for field in dataclasses.fields(Recipe) if field.name != "name"):
-        yield from _section_lines(section.name, getattr(plain, section.name))
+    for section in (field.name for field in dataclasses.fields(Recipe) if field.name != "name"):
+        kinds = list(dict.fromkeys(sections[section] for sections in SECTIONS.values()))
+        for kind in kinds:
+            owners = [name for name, sections in SECTIONS.items() if sections[section] is kind]
+            title = f"[{section}]" if len(kinds) == 1 else f"[{section}] of {', '.join(owners)}"
+            yield from _section_lines(section, title, kind())
     yield ""
     yield "## The bundled recipes"
     for name in list_recipes():
-        yield from _bundled_lines(name, plain)
+        yield from _bundled_lines(name)
 
 
 def rule_lines() -> Iterator[str]:
@@ -263,22 +335,27 @@ def _default(action: argparse.Action) -> str:
     return f"`{action.default}`"
 
 
-def _section_lines(name: str, section: Any) -> Iterator[str]:  # noqa: ANN401  # any dataclass
+def _section_lines(name: str, title: str, section: Any) -> Iterator[str]:  # noqa: ANN401  # any dataclass
     yield ""
-    yield f"## [{name}]"
+    yield f"## {title}"
     yield ""
     yield from inspect.cleandoc(type(section).__doc__ or "").split("\n")
     yield ""
     yield "| key | type | default | meaning |"
     yield "|---|---|---|---|"
     kinds = typing.get_type_hints(type(section))
+    own = type(section).__name__
     for field in dataclasses.fields(section):
-        meaning = MEANINGS[f"{name}.{field.name}"]
+        plain = f"{name}.{field.name}"
+        meaning = MEANINGS.get(f"{own}.{field.name}") or MEANINGS[plain]
         value = _value(getattr(section, field.name))
         yield f"| `{field.name}` | {_kind(kinds[field.name])} | `{value}` | {meaning} |"
 
 
-def _bundled_lines(name: str, plain: Recipe) -> Iterator[str]:
+def _bundled_lines(name: str) -> Iterator[str]:
+    recipe = read_recipe(name)
+    sections = SECTIONS[recipe.network.name]
+    plain = Recipe(name="plain", **{section: kind() for section, kind in sections.items()})
     comment = (RECIPES / f"{name}.toml").read_text(encoding="utf-8").partition("\n")[0]
     yield ""
     yield f"### {name}"
@@ -287,7 +364,7 @@ def _bundled_lines(name: str, plain: Recipe) -> Iterator[str]:
     yield ""
     yield "| key | value | default |"
     yield "|---|---|---|"
-    for key, (default, value) in recipe_differences(plain, read_recipe(name)).items():
+    for key, (default, value) in recipe_differences(plain, recipe).items():
         yield f"| `{key}` | `{_value(value)}` | `{_value(default)}` |"
 
 

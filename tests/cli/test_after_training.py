@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.train.photo_run import CLASSES, make_photo_run, write_photo_records, write_photos
 from tests.train.run_folder import TINY_NETWORK, make_run
 from tests.train.word_data import draw_word, make_word_data
 from trainferry.cli import benchmark, export, predict
@@ -27,6 +28,16 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for word in ("one", "two", "three"):
         (folder / f"{word}.png").write_bytes(draw_word(word))
     return folder
+
+
+@pytest.fixture(scope="module")
+def photo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_photo_run(tmp_path_factory.mktemp("run") / "photos")
+
+
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_photos(tmp_path_factory.mktemp("photos"), 3)
 
 
 def call(*arguments: object) -> int:
@@ -122,6 +133,74 @@ def test_grid_shows_what_was_read(
     assert "naïve" in shown.err
     with Image.open(tmp_path / "g.png") as page:
         assert page.width > 600
+
+
+def test_photographs_are_exported_and_named(
+    photo_run: Path, photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, data = tmp_path / "net.onnx", write_photo_records(tmp_path / "data", 5)
+    assert call("export", photo_run, "--to", file, "--data", data, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["comparison"]["samples"], told["comparison"]["unreadable"]) == (4, 1)
+    assert told["metadata"]["task"] == "classify"
+
+    assert call("predict", photo_run, photos, "--device", "cpu") == 0
+    from_run = capsys.readouterr().out
+    assert call("predict", file, photos) == 0
+    assert _texts(capsys.readouterr().out) == _texts(from_run)
+    for line in from_run.splitlines():
+        path, name, confidence = line.split("\t")
+        assert Path(path).is_file()
+        assert name in ("background", *CLASSES)
+        assert 0 <= float(confidence) <= 1
+
+
+def test_more_classes_are_shown_when_asked_for(
+    photo_run: Path, photos: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call("predict", photo_run, photos, "--device", "cpu", "--top", 3)
+    lines = capsys.readouterr().out.splitlines()
+    assert [len(line.split("\t")) for line in lines] == [7, 7, 7]
+    call("predict", photo_run, photos, "--device", "cpu", "--json")
+    told = json.loads(capsys.readouterr().out)["predictions"][0]
+    assert told["class"] == told["classes"][0]["class"]
+    assert len(told["classes"]) == 5
+
+
+def test_terminal_gets_the_best_five_classes(
+    photo_run: Path,
+    photos: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    call("predict", photo_run, photos, "--device", "cpu")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["picture", "class", "confidence"]
+    assert len(lines) == 1 + 3 * 5
+    assert str(photos / "photo0.png") in lines[1]
+    assert lines[2].startswith(" ")
+
+
+def test_grid_of_photographs_has_taller_cards(
+    photo_run: Path, photos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    grid = tmp_path / "g.png"
+    assert call("predict", photo_run, photos, "--device", "cpu", "--grid", grid) == 0
+    assert "3 pictures with the answers" in capsys.readouterr().err
+    with Image.open(grid) as page:
+        assert page.height > 400
+
+
+def test_options_of_words_are_not_for_photographs(
+    photo_run: Path, photos: Path, tiny_run: Path, pictures: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="--beam is for words"):
+        call("predict", photo_run, photos, "--device", "cpu", "--beam", 5)
+    with pytest.raises(UsageError, match="--lexicon is for words"):
+        call("predict", photo_run, photos, "--device", "cpu", "--lexicon", tmp_path / "w.txt")
+    with pytest.raises(UsageError, match="--top is for classes"):
+        call("predict", tiny_run, pictures, "--device", "cpu", "--top", 3)
 
 
 def test_folder_that_is_no_run_is_said_to_be_none(tmp_path: Path, pictures: Path) -> None:

@@ -583,7 +583,7 @@ def test_a_checkpoint_of_another_network_is_told(run: Path, tmp_path: Path, ferr
         (["trian"], "did you mean `train`?"),
         (["data", "wrods"], "did you mean `words`?"),
         (["data", "words", "--count", "0", "--to", "x"], "is not a whole number of 1 or more"),
-        (["train", "crnn"], "--data, --run"),
+        (["train", "crnn"], "--run"),
         (["evaluate", "run", "--data", "x", "--protocol", "none"], "choose one of"),
         (train_command(Path("x"), Path("y"), "--exclude", "a"), "there is no --init-from"),
         ([], "quickstart"),

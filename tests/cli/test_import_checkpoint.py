@@ -11,16 +11,22 @@ import pytest
 import torch
 
 from trainferry.cli.main import main
-from trainferry.train.build import open_run
+from trainferry.train.build import build_network, open_run
 from trainferry.train.checkpoint import find_checkpoint, load_checkpoint
 from trainferry.train.data.alphabet import Alphabet, write_alphabet
+from trainferry.train.recipe import read_recipe
+from trainferry.train.recipe_networks import CRNNRecipe
+from trainferry.train.recipe_tasks import ClassifyRecipe, RecogniseRecipe, WordPicture
 from trainferry.train.tf_checkpoint.bundle import read_checkpoint
-from trainferry.train.tf_checkpoint.load import AVERAGE, import_crnn
+from trainferry.train.tf_checkpoint.load import AVERAGE, MOMENTUM, import_network, to_tensorflow
+from trainferry.train.tf_checkpoint.names_resnet import resnet_mappings
 from trainferry.train.tf_checkpoint.write import write_checkpoint
 
 FILES = Path(__file__).resolve().parents[1] / "train" / "tf_checkpoint" / "files"
 STOCK = FILES / "crnn_stock_cells"
 FUSED = FILES / "crnn_fused_cells"
+NARROW = ("network.size=18", "network.width=4")
+IMAGENET = ('task.classes_from="recipe"', f"task.classes={[str(n) for n in range(1000)]}")
 
 
 @pytest.fixture
@@ -51,9 +57,12 @@ def test_the_run_has_the_weights_the_step_and_the_order_of_classes(
     assert printed.err == ""
 
     opened = open_run(run, device=torch.device("cpu"))
-    assert (opened.step, opened.alphabet.characters) == (2, "dbac")
-    assert (opened.recipe.picture.order, opened.recipe.picture.filter) == ("rgb", "antialias")
-    imported = import_crnn(read_checkpoint(STOCK))
+    task, picture = opened.recipe.task, opened.recipe.picture
+    assert isinstance(task, RecogniseRecipe)
+    assert isinstance(picture, WordPicture)
+    assert (opened.step, task.alphabet) == (2, "dbac")
+    assert (picture.order, picture.filter) == ("rgb", "antialias")
+    imported = import_network(read_checkpoint(STOCK), CRNNRecipe())
     state = opened.network.state_dict()
     for name, value in imported.weights.items():
         assert np.array_equal(state[name].numpy(), value)
@@ -65,7 +74,7 @@ def test_the_training_state_is_kept(tmp_path: Path, recipe: Path) -> None:
     run = tmp_path / "run"
     assert main(["import-checkpoint", str(FUSED), "--recipe", str(recipe), "--to", str(run)]) == 0
     checkpoint = load_checkpoint(find_checkpoint(run, "last"))
-    momentum = import_crnn(read_checkpoint(FUSED)).momentum
+    momentum = import_network(read_checkpoint(FUSED), CRNNRecipe()).momentum
     assert momentum is not None
     assert checkpoint.training.keys() == {f"{name}::momentum_buffer" for name in momentum}
     assert checkpoint.facts["loss_scale"] == {
@@ -81,6 +90,7 @@ def test_upstream_pictures_are_read_as_upstream_reads_them(tmp_path: Path, recip
     arguments = [str(STOCK), "--recipe", str(recipe), "--to", str(run), "--origin", "upstream"]
     assert main(["import-checkpoint", *arguments]) == 0
     picture = open_run(run, device=torch.device("cpu")).recipe.picture
+    assert isinstance(picture, WordPicture)
     assert (picture.order, picture.filter) == ("bgr", "bilinear")
 
 
@@ -115,7 +125,9 @@ def test_averaged_weights_are_what_is_opened(tmp_path: Path, recipe: Path) -> No
     assert main(["import-checkpoint", *arguments]) == 0
     state = open_run(run, device=torch.device("cpu")).network.state_dict()
     assert np.array_equal(state["classifier.weight"].numpy().T, tensors[name] + 1)
-    untouched = import_crnn(read_checkpoint(STOCK)).weights["convolutions.conv1.weight"]
+    untouched = import_network(read_checkpoint(STOCK), CRNNRecipe()).weights[
+        "convolutions.conv1.weight"
+    ]
     assert np.array_equal(state["convolutions.conv1.weight"].numpy(), untouched)
 
 
@@ -213,3 +225,106 @@ def test_damage_ends_with_a_message_and_not_a_traceback(
     data.write_bytes(data.read_bytes()[:100])
     assert main(["import-checkpoint", str(copy), "--list"]) == 1
     assert "is cut short: it has 100 bytes" in capsys.readouterr().err
+
+
+@pytest.fixture
+def resnet(tmp_path: Path) -> Path:
+    """A checkpoint of a very narrow ResNet-18 with 1001 classes, at step 7."""
+    network = build_network(read_recipe("resnet50", [*NARROW, *IMAGENET]), torch.device("cpu"))
+    state = {name: value.numpy() for name, value in network.state_dict().items()}
+    mappings = resnet_mappings(18, 1)
+    tensors = to_tensorflow(state, mappings)
+    trained = [mapping for mapping in mappings if mapping.trained]
+    tensors |= to_tensorflow(state, trained, ending=MOMENTUM)
+    tensors["global_step"] = np.array(7, np.int64)
+    write_checkpoint(tmp_path / "model.ckpt-7", tensors)
+    return tmp_path / "model.ckpt-7"
+
+
+def import_resnet(checkpoint: Path, run: Path, *more: str, sets: tuple[str, ...] = NARROW) -> int:
+    arguments = ["import-checkpoint", str(checkpoint), "--recipe", "resnet50", "--to", str(run)]
+    for one in sets:
+        arguments += ["--set", one]
+    return main([*arguments, *more])
+
+
+def test_a_network_of_photographs_keeps_its_weights_momentum_and_step(
+    tmp_path: Path, resnet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = tmp_path / "run"
+    assert import_resnet(resnet, run, "--json") == 0
+    printed = capsys.readouterr()
+    report = json.loads(printed.out)
+    assert report["network"] == "a resnet of size 18 version 1, width 4"
+    assert (report["classes"], report["background"], report["step"]) == (1000, True, 7)
+    assert (report["read"], report["mapped"], report["momentum"]) == (173, 173, 65)
+    assert (report["ignored"], report["unmatched"], report["missing"]) == ({}, [], [])
+    assert "note: the 1000 classes are called `class 1` and so on" in printed.err
+    assert "the recipe ends at" not in printed.err
+
+    opened = open_run(run, device=torch.device("cpu"))
+    assert opened.step == 7
+    checkpoint = read_checkpoint(resnet)
+    kernel = checkpoint.read("resnet_model/dense/kernel").T
+    assert np.array_equal(opened.network.state_dict()["classifier.weight"].numpy(), kernel)
+    training = load_checkpoint(find_checkpoint(run, "last")).training
+    slot = checkpoint.read("resnet_model/conv2d/kernel/Momentum").transpose(3, 2, 0, 1)
+    assert np.array_equal(training["stem.weight::momentum_buffer"].numpy(), slot)
+
+
+def test_classes_are_called_as_the_file_says(
+    tmp_path: Path, resnet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"thing {number}" for number in range(1000)]
+    (tmp_path / "names.txt").write_text("\n".join(names))
+    assert import_resnet(resnet, tmp_path / "run", "--classes", str(tmp_path / "names.txt")) == 0
+    assert capsys.readouterr().err == ""
+    task = open_run(tmp_path / "run", device=torch.device("cpu")).recipe.task
+    assert isinstance(task, ClassifyRecipe)
+    assert task.classes == tuple(names)
+
+
+@pytest.mark.parametrize(
+    ("sets", "reason", "hint"),
+    [
+        (
+            ("network.size=34", "network.width=4"),
+            "it looks like a resnet of size 18 version 1, width 4",
+            "pass --set network.size=18",
+        ),
+        (
+            (*NARROW, "task.background=false"),
+            "has 1001 classes, and the recipe no background",
+            "--set task.background=true",
+        ),
+    ],
+)
+def test_a_checkpoint_that_is_not_the_recipes_is_told_with_what_to_set(
+    tmp_path: Path,
+    resnet: Path,
+    capsys: pytest.CaptureFixture[str],
+    sets: tuple[str, ...],
+    reason: str,
+    hint: str,
+) -> None:
+    assert import_resnet(resnet, tmp_path / "run", sets=sets) == 1
+    message = capsys.readouterr().err
+    assert reason in message
+    assert hint in message.partition("hint:")[2]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("option", ["--origin=zoo", "--alphabet=ord_map.json"])
+def test_options_of_words_are_refused_for_photographs(
+    tmp_path: Path, resnet: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert import_resnet(resnet, tmp_path / "run", option) == 2
+    assert f"{option.partition('=')[0]} is for networks of words" in capsys.readouterr().err
+
+
+def test_classes_are_refused_for_words(
+    tmp_path: Path, recipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [str(STOCK), "--recipe", str(recipe), "--to", str(tmp_path / "run")]
+    assert main(["import-checkpoint", *arguments, "--classes", "names.txt"]) == 2
+    assert "--classes is for networks of photographs" in capsys.readouterr().err

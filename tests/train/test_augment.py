@@ -12,7 +12,7 @@ from torch import Tensor
 
 from tests.train.word_data import draw_word
 from trainferry.train.data.augment import augment
-from trainferry.train.recipe_sections import AugmentRecipe
+from trainferry.train.recipe_tasks import WordAugment
 
 KINDS = ("geometry", "colour", "blur", "noise")
 WORDS = ("ferry", "train", "water", "harbour", "quay", "rails", "boat", "bridge")
@@ -27,7 +27,7 @@ def words() -> Tensor:
 
 def varied(images: Tensor, seed: int = 1, **strengths: float) -> Tensor:
     torch.manual_seed(seed)
-    return augment(images, AugmentRecipe(**strengths))
+    return augment(images, WordAugment(**strengths))
 
 
 def likeness(one: Tensor, other: Tensor) -> Tensor:

@@ -13,25 +13,29 @@ import torch
 
 from tests.train.word_data import draw_word, make_word_data, word_record
 from trainferry.errors import DataError
-from trainferry.train.build import evaluation_source, training_source
 from trainferry.train.data.batches import (
     Batch,
-    WordSource,
     evaluation_batches,
     stream_positions,
     training_batches,
 )
 from trainferry.train.data.tfrecord import write_records
+from trainferry.train.data.word_source import WordSource
 from trainferry.train.recipe import read_recipe
-from trainferry.train.score import PROTOCOLS
+from trainferry.train.recipe_sections import Recipe
+from trainferry.train.words import evaluation_source, training_source
 
 RECIPE = read_recipe("crnn_small")
+
+
+def read_training(data: Path, recipe: Recipe = RECIPE) -> WordSource:
+    return training_source(recipe, data, 0, lambda _: None)
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> WordSource:
     data = make_word_data(tmp_path_factory.mktemp("words"), train=10, val=0)
-    return training_source(RECIPE, data, workers=0)[0]
+    return read_training(data)
 
 
 def first_batches(
@@ -86,10 +90,12 @@ def test_worker_processes_give_the_same_batches(source: WordSource, workers: int
 def test_a_batch_holds_pictures_and_padded_labels(source: WordSource) -> None:
     (batch,) = first_batches(source, 1)
     assert (batch.images.shape, batch.images.dtype) == ((4, 32, 100, 3), torch.uint8)
-    assert batch.labels.shape == (4, RECIPE.task.max_length)
+    assert batch.labels.shape == (4, source.max_length)
     for row, position in enumerate(batch.positions.tolist()):
         length = int(batch.lengths[row])
-        assert source.alphabet.decode(batch.labels[row, :length].tolist()) == source.text(position)
+        assert source.alphabet.decode(batch.labels[row, :length].tolist()) == source.label_text(
+            position
+        )
         assert set(batch.labels[row, length:].tolist()) == {source.alphabet.blank}
 
 
@@ -103,7 +109,7 @@ def test_parts_for_accumulation_are_the_batch_again(source: WordSource) -> None:
 def test_training_replaces_what_cannot_be_read_and_counts_it(tmp_path: Path) -> None:
     records = [word_record("ab", b"no picture" if n == 2 else None) for n in range(6)]
     write_records(tmp_path / "train_1.tfrecords", records)
-    source, _ = training_source(RECIPE, tmp_path, workers=0)
+    source = read_training(tmp_path)
     batches = first_batches(source, 1, batch=6)
     assert batches[0].valid.all()
     assert int(batches[0].skipped) == 1
@@ -112,7 +118,7 @@ def test_training_replaces_what_cannot_be_read_and_counts_it(tmp_path: Path) -> 
 
 def test_a_set_that_cannot_be_read_at_all_is_told(tmp_path: Path) -> None:
     write_records(tmp_path / "train_1.tfrecords", [word_record("ab", b"none")] * 5)
-    source, _ = training_source(RECIPE, tmp_path, workers=0)
+    source = read_training(tmp_path)
     with pytest.raises(DataError, match=r"^5 samples in a row cannot be read"):
         first_batches(source, 1)
 
@@ -125,7 +131,7 @@ def test_an_evaluation_sees_every_sample_once_and_masks_the_rest(
     pictures = [b"no picture" if text == "gh" else draw_word(text) for text in texts]
     records = [word_record(*pair) for pair in zip(texts, pictures, strict=True)]
     write_records(tmp_path / "val_1.tfrecords", records)
-    source = evaluation_source(RECIPE, tmp_path, "val", PROTOCOLS["exact"])
+    source = evaluation_source(RECIPE, tmp_path, "val", "exact")
     batches = list(evaluation_batches(source, batch=4, workers=workers, pinned=False))
 
     assert [batch.images.shape[0] for batch in batches] == [4, 4]
@@ -156,7 +162,7 @@ def test_the_shares_of_all_ranks_are_the_batch() -> None:
 def test_an_error_in_a_worker_keeps_its_hint(workers: int, tmp_path: Path) -> None:
     records = [word_record("ab", b"no picture")] * 3
     write_records(tmp_path / "train_1.tfrecords", records)
-    source, _ = training_source(read_recipe("crnn"), tmp_path, 0)
+    source = read_training(tmp_path, read_recipe("crnn"))
     batches = training_batches(source, batch=2, seed=0, start=0, workers=workers, pinned=False)
     with pytest.raises(DataError, match="cannot be read") as caught:
         next(batches)

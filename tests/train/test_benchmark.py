@@ -9,6 +9,7 @@ from tests.train.run_folder import TINY_NETWORK
 from trainferry.errors import UsageError
 from trainferry.train import benchmark as module
 from trainferry.train.benchmark import WARM_UP, benchmark, synthetic_batches
+from trainferry.train.build import synthetic_run
 from trainferry.train.data.batches import Batch
 from trainferry.train.loop import StepResult, train_step
 from trainferry.train.recipe import read_recipe
@@ -56,8 +57,8 @@ def test_chinese_recipe_is_timed_with_placeholders() -> None:
 
 
 def test_made_up_labels_can_be_learnt() -> None:
-    recipe = read_recipe("crnn_small", [*TINY, "loop.batch=64"])
-    for batch in synthetic_batches(recipe, pinned=False):
+    run, _ = synthetic_run(read_recipe("crnn_small", [*TINY, "loop.batch=64"]), CPU, samples=256)
+    for batch in synthetic_batches(run, pinned=False):
         assert not impossible_labels(batch.labels, batch.lengths, 25).any()
         assert batch.images.shape == (64, 32, 100, 3)
 

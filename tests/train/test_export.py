@@ -20,18 +20,18 @@ from trainferry.train.build import OpenRun, open_run
 from trainferry.train.data.alphabet import LATIN36
 from trainferry.train.data.pictures import encode_jpeg
 from trainferry.train.data.tfrecord import write_records
-from trainferry.train.export import (
+from trainferry.train.export import export_compared, export_run
+from trainferry.train.export_comparison import compare
+from trainferry.train.export_samples import (
     Samples,
-    compare,
-    export_compared,
-    export_run,
     made_samples,
     samples_of_data,
     samples_of_pictures,
 )
+from trainferry.train.onnx_facts import facts_of, parse_metadata
 from trainferry.train.onnx_graph import build_graph
 from trainferry.train.reader import Logits, Pictures, open_reader, run_reader
-from trainferry.train.recipe_sections import PictureRecipe
+from trainferry.train.recipe_tasks import PictureRecipe
 
 CPU = torch.device("cpu")
 
@@ -105,6 +105,13 @@ def test_file_tells_how_it_wants_to_be_used(tiny_run: Path, tmp_path: Path) -> N
     assert model.opset_import[0].version == 15
 
 
+def test_file_from_before_there_were_photographs_reads_words(tiny_run: Path) -> None:
+    facts = facts_of(opened(tiny_run).recipe, 7)
+    metadata = facts.to_metadata()
+    assert metadata.pop("task") == "recognise"
+    assert parse_metadata(metadata, "old.onnx") == facts
+
+
 def test_batch_may_have_any_size(tiny_run: Path, tmp_path: Path) -> None:
     export_compared(opened(tiny_run), tmp_path / "tiny.onnx", random_samples())
     session = onnxruntime.InferenceSession(
@@ -170,7 +177,7 @@ def test_network_full_of_nan_is_not_exported(tmp_path: Path) -> None:
 
 def test_samples_come_from_records_with_their_texts(tiny_run: Path, tmp_path: Path) -> None:
     samples = samples_of_data(opened(tiny_run), make_word_data(tmp_path), "val")
-    assert len(samples.pictures) == len(samples.texts) == 12
+    assert len(samples.pictures) == len(samples.labels) == 12
     exported = export_run(opened(tiny_run), tmp_path / "t.onnx", data=tmp_path)
     assert exported.comparison.right is not None
     assert "12 samples: the val records" in exported.summary()

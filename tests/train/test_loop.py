@@ -15,18 +15,21 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.train.word_data import TINY, make_word_data, word_record
+from tests.train.cases import CASES, TinyCase
+from tests.train.photo_data import make_photo_data
+from tests.train.word_data import make_word_data, word_record
 from trainferry.errors import CheckpointError, DataError, RecipeError, TrainingError
-from trainferry.train.build import build_run, open_run
+from trainferry.train.build import open_run
 from trainferry.train.checkpoint import find_checkpoint, list_checkpoints, load_checkpoint
+from trainferry.train.data.alphabet import LATIN36
 from trainferry.train.data.tfrecord import write_records
 from trainferry.train.journal import Evaluated, Event, Logged, Said
 from trainferry.train.loop import resume, train, train_step
-from trainferry.train.recipe import read_recipe
 from trainferry.train.run import Run
 from trainferry.train.transfer import transfer_weights
 
 CPU = torch.device("cpu")
+WORDS, PHOTOS = CASES[:2]
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +37,25 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_word_data(tmp_path_factory.mktemp("words"))
 
 
-def build(data: Path, folder: Path, *sets: str, device: torch.device = CPU) -> Run:
-    recipe = read_recipe("crnn_small", [*TINY, *sets])
-    return build_run(recipe, data, folder, device, lambda _: None)
+@pytest.fixture(scope="module")
+def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_photo_data(tmp_path_factory.mktemp("photos"))
+
+
+def build(data: Path, folder: Path, *sets: str) -> Run:
+    return WORDS.build(data, folder, *sets)
+
+
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: case.name)
+def case(request: pytest.FixtureRequest) -> TinyCase:
+    """Every network in turn."""
+    found: TinyCase = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def case_data(case: TinyCase, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return case.make_data(tmp_path_factory.mktemp(case.name))
 
 
 def losses_of(run: Run) -> list[float]:
@@ -61,6 +80,11 @@ def assert_same_weights(one: Path, other: Path) -> None:
         assert [name for name in mine if not torch.equal(mine[name], theirs[name])] == []
 
 
+def last_layer(run: Run) -> str:
+    (name,) = (n for n, _ in run.network.named_parameters() if n.endswith("classifier.weight"))
+    return name
+
+
 def stop_at(run: Run, step: int) -> None:
     class StopError(Exception):
         pass
@@ -73,36 +97,66 @@ def stop_at(run: Run, step: int) -> None:
         train(run, tell)
 
 
+def check_resume(
+    case: TinyCase, data: Path, folder: Path, *sets: str, device: torch.device = CPU
+) -> None:
+    train(case.build(data, folder / "whole", *sets, device=device), lambda _: None)
+    stop_at(case.build(data, folder / "stopped", *sets, device=device), 10)
+    again = case.build(data, folder / "stopped", *sets, device=device)
+    assert resume(again)
+    assert 0 < again.step < 20
+    train(again, lambda _: None)
+    assert_same_weights(folder / "whole", folder / "stopped")
+
+
+def test_a_stopped_run_ends_with_the_weights_of_one_never_stopped(
+    case: TinyCase, case_data: Path, tmp_path: Path
+) -> None:
+    check_resume(case, case_data, tmp_path)
+
+
 @pytest.mark.parametrize(
     "sets",
     [
-        (),
         ("optimizer.name=momentum", "optimizer.nesterov=true", "loop.average=0.9"),
         ("augment.geometry=0.5", "augment.colour=0.5", "augment.blur=0.5", "augment.noise=0.5"),
         ("optimizer.accumulation=2", "precision.name=bf16"),
         ("precision.name=fp16", "precision.loss_scale=dynamic", "data.workers=1"),
     ],
-    ids=["adamw", "momentum-averaged", "augmented", "accumulated-bf16", "fp16-workers"],
+    ids=["momentum-averaged", "augmented", "accumulated-bf16", "fp16-workers"],
 )
-def test_a_stopped_run_ends_with_the_weights_of_one_never_stopped(
+def test_a_stopped_run_of_words_resumes_whatever_the_recipe(
     sets: Sequence[str], data: Path, tmp_path: Path
 ) -> None:
-    train(build(data, tmp_path / "whole", *sets), lambda _: None)
-    stop_at(build(data, tmp_path / "stopped", *sets), 10)
-    again = build(data, tmp_path / "stopped", *sets)
-    assert resume(again)
-    assert 0 < again.step < 20
-    train(again, lambda _: None)
-    assert_same_weights(tmp_path / "whole", tmp_path / "stopped")
+    check_resume(WORDS, data, tmp_path, *sets)
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ("optimizer.name=lars", "loop.average=0.9"),
+        ("augment.operations=2", "augment.erasing=0.5", "augment.mixup=0.2", "augment.cutmix=1.0"),
+        ("picture.crop=random_resized", "picture.filter=antialias", "picture.values=floats"),
+        ("optimizer.trained=head", "optimizer.accumulation=2", "precision.name=bf16"),
+        ("precision.name=fp16", "precision.loss_scale=dynamic", "data.workers=1"),
+    ],
+    ids=["lars-averaged", "augmented", "other-crop", "head-accumulated-bf16", "fp16-workers"],
+)
+def test_a_stopped_run_of_photographs_resumes_whatever_the_recipe(
+    sets: Sequence[str], photos: Path, tmp_path: Path
+) -> None:
+    check_resume(PHOTOS, photos, tmp_path, *sets)
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("case", [WORDS, PHOTOS], ids=lambda case: case.name)
 def test_a_run_killed_at_five_random_moments_resumes_to_the_same_weights(
-    data: Path, tmp_path: Path
+    case: TinyCase, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-m", "trainferry.cli.main", "train", "crnn_small"]
+    data = case.make_data(tmp_path / "data")
+    command = [sys.executable, "-m", "trainferry.cli.main", "train", case.recipe_name]
     command += ["--data", str(data), "--device", "cpu"]
-    for override in (*TINY, "schedule.steps=120", "loop.average=0.9", "data.workers=1"):
+    for override in (*case.sets, "schedule.steps=30", "loop.average=0.9", "data.workers=1"):
         command += ["--set", override]
     whole = [*command, "--run", str(tmp_path / "whole")]
     subprocess.run(whole, check=True, capture_output=True)
@@ -129,30 +183,33 @@ def test_a_run_killed_at_five_random_moments_resumes_to_the_same_weights(
     assert_same_weights(tmp_path / "whole", tmp_path / "killed")
 
 
+VARIED = {
+    "crnn": ("augment.geometry=0.5", "augment.noise=0.5"),
+    "resnet": ("augment.operations=2", "augment.erasing=0.5", "augment.mixup=0.2"),
+}
+
+
 def test_losses_are_the_same_on_the_emulated_npu(
-    data: Path, tmp_path: Path, emulated_npu: torch.device
+    case: TinyCase, case_data: Path, tmp_path: Path, emulated_npu: torch.device
 ) -> None:
-    sets = ("loop.log_every=1", "augment.geometry=0.5", "augment.noise=0.5", "loop.average=0.9")
-    on_cpu = losses_of(build(data, tmp_path / "cpu", *sets))
-    on_npu = losses_of(build(data, tmp_path / "npu", *sets, device=emulated_npu))
+    sets = ("loop.log_every=1", "loop.average=0.9", *VARIED.get(case.name, ()))
+    on_cpu = losses_of(case.build(case_data, tmp_path / "cpu", *sets))
+    on_npu = losses_of(case.build(case_data, tmp_path / "npu", *sets, device=emulated_npu))
     assert len(on_cpu) == 20
     assert on_npu == pytest.approx(on_cpu, abs=1e-5)
 
 
 def test_a_run_on_the_emulated_npu_resumes_too(
-    data: Path, tmp_path: Path, emulated_npu: torch.device
+    case: TinyCase, case_data: Path, tmp_path: Path, emulated_npu: torch.device
 ) -> None:
-    train(build(data, tmp_path / "whole", device=emulated_npu), lambda _: None)
-    stop_at(build(data, tmp_path / "stopped", device=emulated_npu), 10)
-    again = build(data, tmp_path / "stopped", device=emulated_npu)
-    assert resume(again)
-    train(again, lambda _: None)
-    assert_same_weights(tmp_path / "whole", tmp_path / "stopped")
+    check_resume(case, case_data, tmp_path, device=emulated_npu)
 
 
-def test_an_overflow_changes_no_weight_and_no_step(data: Path, tmp_path: Path) -> None:
-    run = build(
-        data,
+def test_an_overflow_changes_no_weight_and_no_step(
+    case: TinyCase, case_data: Path, tmp_path: Path
+) -> None:
+    run = case.build(
+        case_data,
         tmp_path / "run",
         "precision.name=fp16",
         "precision.loss_scale=dynamic",
@@ -183,9 +240,11 @@ def test_endless_overflow_is_told(
         train(run, lambda _: None)
 
 
-def test_accumulated_parts_give_the_gradient_of_the_whole_batch(data: Path, tmp_path: Path) -> None:
+def test_accumulated_parts_give_the_gradient_of_the_whole_batch(
+    case: TinyCase, case_data: Path, tmp_path: Path
+) -> None:
     runs = [
-        build(data, tmp_path / name, f"accumulation={parts}", "network.dropout=0.0")
+        case.build(case_data, tmp_path / name, f"accumulation={parts}")
         for name, parts in (("one", 1), ("two", 2))
     ]
     for run in runs:
@@ -199,9 +258,9 @@ def test_accumulated_parts_give_the_gradient_of_the_whole_batch(data: Path, tmp_
 
 
 def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(
-    data: Path, tmp_path: Path
+    case: TinyCase, case_data: Path, tmp_path: Path
 ) -> None:
-    run = build(data, tmp_path / "run")
+    run = case.build(case_data, tmp_path / "run")
     with torch.no_grad():
         next(run.network.parameters()).fill_(float("nan"))
     with pytest.raises(TrainingError, match="the loss is nan at step 5") as caught:
@@ -211,10 +270,10 @@ def test_a_loss_that_is_no_number_stops_the_run_and_saves_nothing(
 
 
 def test_an_update_that_ruins_the_weights_is_neither_scored_nor_saved(
-    data: Path, tmp_path: Path
+    case: TinyCase, case_data: Path, tmp_path: Path
 ) -> None:
-    run = build(data, tmp_path / "run", "loop.log_every=100")
-    last = run.network.get_parameter("classifier.weight")
+    run = case.build(case_data, tmp_path / "run", "loop.log_every=100")
+    last = run.network.get_parameter(last_layer(run))
     # The loss of the step whose update ruins the weights is still a good one.
     last.register_hook(lambda gradient: gradient * (float("nan") if run.step == 9 else 1.0))
     events: list[Event] = []
@@ -225,9 +284,11 @@ def test_an_update_that_ruins_the_weights_is_neither_scored_nor_saved(
     assert [path.name for path in list_checkpoints(tmp_path / "run")] == ["step-00000005"]
 
 
-def test_an_evaluation_that_fails_leaves_the_network_as_it_was(data: Path, tmp_path: Path) -> None:
-    run = build(data, tmp_path / "run", "loop.average=0.9")
-    weight = run.network.get_parameter("classifier.weight")
+def test_an_evaluation_that_fails_leaves_the_network_as_it_was(
+    case: TinyCase, case_data: Path, tmp_path: Path
+) -> None:
+    run = case.build(case_data, tmp_path / "run", "loop.average=0.9")
+    weight = run.network.get_parameter(last_layer(run))
     before: list[Tensor] = []
 
     def stop_in_evaluation(_: torch.nn.Module, __: object) -> None:
@@ -241,7 +302,7 @@ def test_an_evaluation_that_fails_leaves_the_network_as_it_was(data: Path, tmp_p
     assert run.network.training
     assert torch.equal(weight, before[-1])
     assert run.average is not None
-    assert not torch.equal(weight, run.average.values["classifier.weight"])
+    assert not torch.equal(weight, run.average.values[last_layer(run)])
 
 
 def test_training_stops_when_the_score_no_longer_rises(data: Path, tmp_path: Path) -> None:
@@ -301,12 +362,12 @@ def test_other_data_cannot_go_on_with_a_run(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_damaged_newest_checkpoint_is_told_and_the_older_one_serves(
-    data: Path, tmp_path: Path
+    case: TinyCase, case_data: Path, tmp_path: Path
 ) -> None:
-    train(build(data, tmp_path / "run"), lambda _: None)
+    train(case.build(case_data, tmp_path / "run"), lambda _: None)
     newest = find_checkpoint(tmp_path / "run", "last")
     (newest / "weights.safetensors").write_bytes(b"")
-    run = build(data, tmp_path / "run")
+    run = case.build(case_data, tmp_path / "run")
     with pytest.raises(CheckpointError, match="damaged") as caught:
         resume(run)
     assert str(newest) in caught.value.hint
@@ -345,7 +406,7 @@ def test_weights_of_another_run_are_taken_over_where_they_fit(data: Path, tmp_pa
 
 def test_a_classifier_of_other_characters_is_not_taken_over(data: Path, tmp_path: Path) -> None:
     train(build(data, tmp_path / "first"), lambda _: None)
-    turned = "task.alphabet=" + read_recipe("crnn").task.alphabet[::-1]
+    turned = f"task.alphabet={LATIN36[::-1]}"
     second = build(data, tmp_path / "second", turned)
     transfer = transfer_weights(second, tmp_path / "first", [])
     assert dict(transfer.left) == {"classifier.weight": "its classes stand for other characters"}
@@ -358,13 +419,15 @@ def test_nothing_that_fits_is_an_error(data: Path, tmp_path: Path) -> None:
         transfer_weights(second, tmp_path / "first", ["*"])
 
 
-def test_the_average_is_what_is_scored_and_opened(data: Path, tmp_path: Path) -> None:
-    run = build(data, tmp_path / "run", "loop.average=0.5", "learning_rate=0.05")
+def test_the_average_is_what_is_scored_and_opened(
+    case: TinyCase, case_data: Path, tmp_path: Path
+) -> None:
+    run = case.build(case_data, tmp_path / "run", "loop.average=0.5", "learning_rate=0.05")
     events: list[Event] = []
     train(run, events.append)
     saved = load_checkpoint(find_checkpoint(tmp_path / "run", "last"))
     assert saved.average is not None
-    name = "classifier.weight"
+    name = last_layer(run)
     assert not torch.equal(saved.average[name], saved.weights[name])
     opened = open_run(tmp_path / "run", device=CPU, checkpoint="last")
     assert torch.equal(opened.network.state_dict()[name], saved.average[name])
@@ -389,6 +452,29 @@ def test_sixteen_words_are_learnt_by_heart(tmp_path: Path) -> None:
         "weight_decay=0.0",
         "loop.evaluate_every=200",
         "loop.save_every=200",
+    )
+    train(run, lambda _: None)
+    assert run.best_score is not None
+    assert run.best_score >= 15 / 16
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", CASES[1:5], ids=lambda case: case.name)
+def test_sixteen_photographs_are_learnt_by_heart(learner: TinyCase, tmp_path: Path) -> None:
+    data = make_photo_data(tmp_path / "data", classes=4, train=16, val=0)
+    for records in list(data.glob("train-*")):
+        (data / records.name.replace("train", "validation")).write_bytes(records.read_bytes())
+    run = learner.build(
+        data,
+        tmp_path / "run",
+        "loop.batch=16",
+        "schedule.steps=60",
+        "picture.least_area=1.0",
+        "picture.least_aspect=1.0",
+        "picture.most_aspect=1.0",
+        "optimizer.weight_decay=0.0",
+        "loop.evaluate_every=60",
+        "loop.save_every=60",
     )
     train(run, lambda _: None)
     assert run.best_score is not None

@@ -29,6 +29,38 @@ class OneWeight(nn.Module):
         self.bias = nn.Parameter(torch.tensor([2.0]))
 
 
+class OwnNorm(nn.BatchNorm2d):
+    """A normalisation of somebody's own, whose name and type say nothing of it."""
+
+
+class SmallPictures(nn.Module):
+    """A convolution, two norms and a classifier."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stem = nn.Conv2d(3, 4, 3, bias=False)
+        self.norm = nn.BatchNorm2d(4)
+        self.own_norm = OwnNorm(4)
+        self.classifier = nn.Linear(4, 5)
+
+    def forward(self, images: Tensor) -> Tensor:
+        features = self.own_norm(self.norm(self.stem(images)))
+        return self.classifier(features.mean(dim=(2, 3)))
+
+
+def decaying(recipe: OptimizerRecipe) -> set[str]:
+    """Return the weights of the groups with weight decay; the other group has none."""
+    network = SmallPictures()
+    optimizer = build_optimizer(recipe, network, CPU)
+    names = {weight: name for name, weight in network.named_parameters()}
+    groups = optimizer.param_groups
+    assert sum(len(group["params"]) for group in groups) == len(names)
+    assert {group["weight_decay"] for group in groups} == {0.0, 0.5}
+    return {
+        names[weight] for group in groups if group["weight_decay"] for weight in group["params"]
+    }
+
+
 def moved(recipe: OptimizerRecipe) -> float:
     """Return where the weight is after updates with changing gradients and rates."""
     network = OneWeight()
@@ -70,6 +102,50 @@ def test_decay_reaches_matrices_and_leaves_biases_alone(name: str) -> None:
     optimizer.step()
     assert network.weight.item() < 2.0
     assert network.bias.item() == 2.0
+
+
+@pytest.mark.parametrize(
+    ("decayed", "expected"),
+    [
+        ("kernels", {"stem.weight", "classifier.weight"}),
+        ("all_but_norms", {"stem.weight", "classifier.weight", "classifier.bias"}),
+        ("all", {name for name, _ in SmallPictures().named_parameters()}),
+    ],
+)
+@pytest.mark.parametrize("name", ["momentum", "adamw"])
+def test_decay_reaches_what_the_recipe_says(name: str, decayed: str, expected: set[str]) -> None:
+    recipe = OptimizerRecipe(name=name, weight_decay=0.5, decayed=decayed)  # type: ignore[arg-type]  # parametrised
+    assert decaying(recipe) == expected
+
+
+@pytest.mark.parametrize("decayed", ["kernels", "all_but_norms", "all"])
+def test_lars_decays_kernels_alone(decayed: str) -> None:
+    recipe = OptimizerRecipe(name="lars", weight_decay=0.5, decayed=decayed)  # type: ignore[arg-type]  # parametrised
+    assert decaying(recipe) == {"stem.weight", "classifier.weight"}
+
+
+@pytest.mark.parametrize("name", ["momentum", "adam", "adamw", "lars"])
+def test_a_head_is_trained_alone_while_statistics_go_on_moving(name: str) -> None:
+    network = SmallPictures()
+    recipe = OptimizerRecipe(name=name, weight_decay=0.5, decayed="all", trained="head")  # type: ignore[arg-type]  # parametrised
+    optimizer = build_optimizer(recipe, network, CPU)
+    before = {key: value.clone() for key, value in network.state_dict().items()}
+    network(torch.rand(2, 3, 4, 4)).square().sum().backward()
+    optimizer.step()
+    after = network.state_dict()
+    changed = {key for key in before if not torch.equal(before[key], after[key])}
+    assert {name for name in changed if name.startswith("classifier.")} == {
+        "classifier.weight",
+        "classifier.bias",
+    }
+    assert {name for name in changed if not name.startswith("classifier.")} == {
+        f"{norm}.{statistic}"
+        for norm in ("norm", "own_norm")
+        for statistic in ("running_mean", "running_var", "num_batches_tracked")
+    }
+    kept = {key.partition("::")[0] for key in optimizer_state(optimizer, network)}
+    assert kept == {"classifier.weight", "classifier.bias"}
+    assert not network.stem.weight.requires_grad
 
 
 def test_weights_that_are_not_trained_are_left_out() -> None:

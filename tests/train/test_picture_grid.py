@@ -13,11 +13,11 @@ from tests.train.run_folder import make_run
 from tests.train.word_data import word_record
 from trainferry.errors import DataError
 from trainferry.train import picture_grid as grid
-from trainferry.train.build import evaluation_source, open_run
+from trainferry.train.build import open_run
 from trainferry.train.data.pictures import Picture
 from trainferry.train.data.tfrecord import write_records
 from trainferry.train.picture_grid import Caption, draw_grid, draw_readings, picture_grid
-from trainferry.train.score import PROTOCOLS
+from trainferry.train.words import evaluation_source
 
 GREEN, RED = (18, 129, 63), (198, 40, 40)
 
@@ -88,7 +88,7 @@ def test_samples_are_drawn_as_the_run_reads_them(tmp_path: Path, order: str) -> 
     run = open_run(make_run(tmp_path / "run", f"picture.order={order}"), device=torch.device("cpu"))
     words = [word_record("ab"), word_record("cd", b"no picture"), word_record("ef")]
     write_records(tmp_path / "val_1.tfrecords", words)
-    source = evaluation_source(run.recipe, tmp_path, "val", PROTOCOLS["exact"])
+    source = evaluation_source(run.recipe, tmp_path, "val", "exact")
     captions = draw_readings(run, source, 20, tmp_path / "grid.png")
     assert [caption.truth for caption in captions] == ["ab", "ef"]
     assert (tmp_path / "grid.png").is_file()

@@ -12,9 +12,11 @@ import torch
 from tests.train.run_folder import make_run
 from tests.train.word_data import draw_word
 from trainferry.errors import CheckpointError, DataError, DeviceError, ExportError, UsageError
+from trainferry.train.answers import WordAnswer, choose_decoding
 from trainferry.train.build import open_run
-from trainferry.train.export import Samples, export_compared
-from trainferry.train.predict import Prediction, choose_decoding, find_pictures, predict
+from trainferry.train.export import export_compared
+from trainferry.train.export_samples import Samples
+from trainferry.train.predict import Prediction, find_pictures, predict
 from trainferry.train.reader import Logits, Pictures, Reader, open_reader
 from trainferry.train.tasks.decode import Lexicon
 
@@ -29,9 +31,17 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def read_all(reader: Reader, paths: list[Path], **decoding: object) -> list[Prediction]:
-    options = {"width": None, "lexicon": None, **decoding}
-    return list(predict(reader, paths, choose_decoding(reader, **options)))  # type: ignore[arg-type]  # options of this test
+def ask_all(
+    reader: Reader, paths: list[Path], width: int | None = None, lexicon: Lexicon | None = None
+) -> list[Prediction]:
+    return list(predict(reader, paths, choose_decoding(reader, width, lexicon)))
+
+
+def read_all(
+    reader: Reader, paths: list[Path], width: int | None = None, lexicon: Lexicon | None = None
+) -> list[WordAnswer]:
+    answers = [each.answer for each in ask_all(reader, paths, width, lexicon)]
+    return [answer for answer in answers if isinstance(answer, WordAnswer)]
 
 
 def sure_reader(reader: Reader, word: str) -> Reader:
@@ -50,11 +60,13 @@ def sure_reader(reader: Reader, word: str) -> Reader:
 
 def test_text_confidence_and_scores_of_every_character(tiny_run: Path, pictures: Path) -> None:
     reader = sure_reader(open_reader(tiny_run, device="cpu"), "ab")
-    first = read_all(reader, find_pictures([pictures]))[0]
+    found = ask_all(reader, find_pictures([pictures]))[0]
+    first = found.answer
+    assert isinstance(first, WordAnswer)
     assert first.text == "ab"
     assert first.character_scores == pytest.approx((0.9, 0.9), abs=1e-3)
     assert first.confidence == pytest.approx(0.81, abs=1e-3)
-    assert first.picture is not None
+    assert found.picture is not None
     assert first.to_json()["characters"][0]["character"] == "a"
 
 
@@ -76,7 +88,7 @@ def test_exported_file_reads_as_the_run_does(
 def test_one_bad_picture_stops_nothing(tiny_run: Path, pictures: Path, tmp_path: Path) -> None:
     (tmp_path / "text.png").write_bytes(b"this is text")
     paths = [pictures / "word0.png", tmp_path / "text.png", tmp_path / "absent.png"]
-    found = read_all(open_reader(tiny_run, device="cpu"), paths)
+    found = ask_all(open_reader(tiny_run, device="cpu"), paths)
     assert [each.problem is None for each in found] == [True, False, False]
     assert "no picture" in str(found[1].problem)
     assert found[1].to_json().keys() == {"picture", "problem"}
@@ -85,8 +97,8 @@ def test_one_bad_picture_stops_nothing(tiny_run: Path, pictures: Path, tmp_path:
 def test_many_pictures_are_read_in_their_order(tiny_run: Path, pictures: Path) -> None:
     reader = open_reader(tiny_run, device="cpu")
     paths = find_pictures([pictures]) * 20
+    assert [each.path for each in ask_all(reader, paths)] == paths
     found = read_all(reader, paths)
-    assert [each.path for each in found] == paths
     assert [each.text for each in found] == [each.text for each in found[:4]] * 20
 
 

@@ -13,6 +13,8 @@ from trainferry.train.recipe import (
     recipe_differences,
     recipe_to_toml,
 )
+from trainferry.train.recipe_networks import HRNetRecipe
+from trainferry.train.transfer import classes_in
 
 
 @pytest.mark.parametrize("name", list_recipes())
@@ -27,13 +29,13 @@ def test_odd_characters_of_an_alphabet_survive(tmp_path: Path) -> None:
     recipe = read_recipe("crnn", [r'task.alphabet="a\"\\\u0007é汉"'])
     path = tmp_path / "odd.toml"
     path.write_text(recipe_to_toml(recipe), encoding="utf-8")
-    assert read_recipe(path).task.alphabet == 'a"\\\u0007é汉'
+    assert classes_in(read_recipe(path)) == 'a"\\\u0007é汉'
 
 
 def test_the_crnn_recipe_is_that_of_the_original() -> None:
     recipe = read_recipe("crnn")
     assert (recipe.picture.width, recipe.picture.height) == (100, 32)
-    assert len(recipe.task.alphabet) + 1 == 37
+    assert len(classes_in(recipe)) + 1 == 37
     assert recipe.loop.batch == 64
     assert (recipe.optimizer.momentum, recipe.optimizer.nesterov) == (0.95, True)
     assert (recipe.schedule.steps, recipe.schedule.warmup_steps) == (240_000, 8_000)
@@ -130,3 +132,56 @@ def test_a_recipe_of_the_wrong_shape_is_told(text: str, message: str, tmp_path: 
 def test_differences_are_listed_by_key() -> None:
     changed = read_recipe("crnn", ["batch=8"])
     assert recipe_differences(read_recipe("crnn"), changed) == {"loop.batch": (64, 8)}
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("network.size=51", "must be one of 18, 34, 50, 101, 152, 200"),
+        ("network.version=3", "must be 1 or 2"),
+        ("network.hidden=3", "unknown key `hidden`"),
+        ("network.name=crnn", "cannot be `crnn`"),
+        ("picture.evaluation_size=200", "must be at least picture.height"),
+        ("picture.mean=[1, 2]", "must be three numbers"),
+        ("picture.deviation=[1, 0, 1]", "must be positive"),
+        ("picture.least_aspect=2", "at most picture.most_aspect"),
+        ("schedule.factors=[1]", "one value more"),
+        ("task.label_smoothing=1.5", "must be from 0 to 1"),
+        ("task.classes_from=recipe", "task.classes is empty"),
+    ],
+)
+def test_values_that_a_picture_network_cannot_have_are_refused(override: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        read_recipe("resnet50", [override])
+
+
+@pytest.mark.parametrize(
+    ("recipe", "override", "message"),
+    [
+        ("hrnet_w18", "picture.height=200", "multiples of 32"),
+        ("hrnet_w18", "network.head=30", "multiple of 4"),
+        ("densenet121", "picture.width=62", "at least 63"),
+        ("densenet121", "network.size=122", "one of 121, 169, 201"),
+    ],
+)
+def test_each_network_knows_its_own_limits(recipe: str, override: str, message: str) -> None:
+    with pytest.raises(RecipeError, match=message):
+        read_recipe(recipe, [override])
+
+
+def test_steps_take_the_place_of_epochs_and_the_other_way_round() -> None:
+    in_steps = read_recipe("resnet50", ["schedule.steps=100", "loop.evaluate_every=7"])
+    assert (in_steps.schedule.steps, in_steps.schedule.epochs) == (100, 0)
+    assert (in_steps.loop.evaluate_every, in_steps.loop.evaluate_epochs) == (7, 0)
+    assert in_steps.schedule.warmup_epochs == 5
+    assert read_recipe("resnet50", ["schedule.steps=100", "epochs=3"]).schedule.epochs == 3
+
+
+def test_a_recipe_with_another_network_keeps_nothing_of_the_sizes_of_its_base(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "resnet50_photos"\n[network]\nname = "hrnet"\nwidth = 32\n')
+    recipe = read_recipe(path)
+    assert recipe.network == HRNetRecipe(width=32)
+    assert recipe.optimizer == read_recipe("resnet50_photos").optimizer

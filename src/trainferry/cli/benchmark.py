@@ -23,7 +23,7 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Time the whole training step on made-up data: forward, loss, backward, "
         "clipping, update, averaging. Reading data is not part of it.",
     )
-    parser.add_argument("recipe", help="name of a recipe (crnn, crnn_words, …) or a .toml file")
+    parser.add_argument("recipe", help="name of a recipe (crnn, resnet50, …) or a .toml file")
     parser.add_argument("--batch", type=positive, metavar="N", help="instead of the recipe's batch")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
     parser.add_argument(

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from trainferry.cli.data_arguments import (
+    add_processes,
+    add_to,
+    data_folder,
+    print_result,
+    share,
+)
+from trainferry.cli.data_photos import (
+    add_imagenet,
+    check_classes,
+    holds_photos,
+    pack_classes,
+    unpack_classes,
+)
+from trainferry.cli.data_signs import add_fsns, add_signs
 from trainferry.cli.parser import positive
 from trainferry.cli.progress import progress_bar
+from trainferry.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
+    from trainferry.train.recipe_sections import Recipe
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -22,6 +37,9 @@ def add_parser(subparsers: Subparsers) -> None:
     commands = parser.add_subparsers(required=True, metavar="WHAT")
     _add_words(commands)
     _add_synth90k(commands)
+    add_imagenet(commands)
+    add_signs(commands)
+    add_fsns(commands)
     _add_folder(commands)
     _add_unpack(commands)
     _add_check(commands)
@@ -53,7 +71,7 @@ def run_words(arguments: argparse.Namespace) -> int:
         "left_out_words": report.left_out_words,
         "seconds": round(report.seconds, 3),
     }
-    _print(arguments, facts, report.summary())
+    print_result(arguments, facts, report.summary())
     return 0
 
 
@@ -68,18 +86,25 @@ def run_synth90k(arguments: argparse.Namespace) -> int:
     )
     with progress_bar("shards") as progress:
         report = pack_synth90k(arguments.tree, arguments.to, options, progress)
-    _print(arguments, report.to_json(), report.summary())
+    print_result(arguments, report.to_json(), report.summary())
     return 0
 
 
 def run_folder(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.folder import FolderOptions, pack_folder
+    from trainferry.train.data.folder import LIST
 
-    options = FolderOptions(arguments.split, arguments.layout, arguments.processes)
-    with progress_bar("pictures") as progress:
-        report = pack_folder(arguments.source, arguments.to, options, progress)
-    _print(arguments, report.to_json(), report.summary())
-    return 0
+    source: Path = arguments.source
+    if not source.is_dir():
+        raise DataError(f"`{source}` is no folder", hint="check the path")
+    if (source / LIST).is_file():
+        return _pack_words(arguments)
+    if any(path.is_dir() for path in source.iterdir()):
+        return pack_classes(arguments)
+    raise DataError(
+        f"`{source}` has neither a {LIST} nor class folders",
+        hint=f"words need a {LIST} with `file<TAB>text` lines; photographs need a folder of "
+        "pictures for each class",
+    )
 
 
 def run_unpack(arguments: argparse.Namespace) -> int:
@@ -87,39 +112,23 @@ def run_unpack(arguments: argparse.Namespace) -> int:
     from trainferry.train.data.unpack import unpack_records
 
     source: Path = arguments.source
+    if holds_photos(source, arguments.split):
+        return unpack_classes(arguments)
     paths = [source] if source.is_file() else find_records(source, arguments.split)
     with progress_bar("records") as progress:
         report = unpack_records(paths, arguments.to, ord_map=arguments.ord_map, progress=progress)
-    _print(arguments, report.to_json(), report.summary())
+    print_result(arguments, report.to_json(), report.summary())
     return 0
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    from trainferry.train.build import open_words, with_alphabet
-    from trainferry.train.data.check import check_words
-    from trainferry.train.data.pack import PLACE
-    from trainferry.train.data.tfrecord import find_records
-    from trainferry.train.networks.crnn import columns_of
     from trainferry.train.recipe import read_recipe
+    from trainferry.train.recipe_tasks import ClassifyRecipe
 
-    source: Path = arguments.source
-    folder = source.parent if source.is_file() else source
-    if source.is_file() and folder.name == PLACE:
-        folder = folder.parent
-    recipe = with_alphabet(read_recipe(arguments.recipe, arguments.set), folder)
-    paths = [source] if source.is_file() else find_records(source, arguments.split)
-    records = open_words(recipe, paths)
-    with progress_bar("records") as progress:
-        check = check_words(
-            records,
-            columns=columns_of(recipe.picture.width),
-            max_length=recipe.task.max_length,
-            pictures=not arguments.labels_only,
-            processes=arguments.processes,
-            progress=progress,
-        )
-    _print(arguments, check.to_json(), check.summary())
-    return 0 if len(check.kept) else 1
+    recipe = read_recipe(arguments.recipe, arguments.set)
+    if isinstance(recipe.task, ClassifyRecipe):
+        return check_classes(arguments, recipe.task)
+    return _check_words(arguments, recipe, recipe.task.max_length)
 
 
 def run_alphabet(arguments: argparse.Namespace) -> int:
@@ -131,14 +140,53 @@ def run_alphabet(arguments: argparse.Namespace) -> int:
     add_alphabet(Alphabet(characters), arguments.source)
     facts = {"folder": str(folder), "characters": characters, "classes": len(characters) + 1}
     shown = characters if len(characters) <= 100 else characters[:100] + " …"
-    _print(arguments, facts, f"{len(characters)} characters and the blank, in {folder}\n{shown}")
+    print_result(
+        arguments, facts, f"{len(characters)} characters and the blank, in {folder}\n{shown}"
+    )
     return 0
+
+
+def _pack_words(arguments: argparse.Namespace) -> int:
+    from trainferry.train.data.folder import FolderOptions, pack_folder
+
+    if arguments.validation or arguments.names:
+        raise UsageError(
+            "--validation and --names are for class folders, and this folder has a gt.tsv",
+            hint="leave them out; use --split for each set of words",
+        )
+    options = FolderOptions(arguments.split, arguments.layout or "encoded", arguments.processes)
+    with progress_bar("pictures") as progress:
+        report = pack_folder(arguments.source, arguments.to, options, progress)
+    print_result(arguments, report.to_json(), report.summary())
+    return 0
+
+
+def _check_words(arguments: argparse.Namespace, recipe: Recipe, max_length: int) -> int:
+    from trainferry.train.data.check import check_words
+    from trainferry.train.data.tfrecord import find_records
+    from trainferry.train.networks.crnn import columns_of
+    from trainferry.train.words import complete, open_words
+
+    source: Path = arguments.source
+    recipe = complete(recipe, data_folder(source))
+    paths = [source] if source.is_file() else find_records(source, arguments.split)
+    with progress_bar("records") as progress:
+        check = check_words(
+            open_words(recipe, paths),
+            columns=columns_of(recipe.picture.width),
+            max_length=max_length,
+            pictures=not arguments.labels_only,
+            processes=arguments.processes,
+            progress=progress,
+        )
+    print_result(arguments, check.to_json(), check.summary())
+    return 0 if len(check.kept) else 1
 
 
 def _add_words(commands: Subparsers) -> None:
     parser = commands.add_parser("words", help="render labelled words from fonts and word lists")
     parser.add_argument("--count", type=positive, required=True, help="how many pictures")
-    _add_to(parser)
+    add_to(parser)
     parser.add_argument("--seed", type=int, default=0, help="other seeds give other pictures")
     parser.add_argument("--fonts", type=Path, help="folder of fonts, instead of the bundled ones")
     parser.add_argument("--words", type=Path, help="word list, instead of the bundled one")
@@ -149,37 +197,53 @@ def _add_words(commands: Subparsers) -> None:
     parser.add_argument(
         "--check-sheet", type=Path, metavar="PNG", help="also write a page of pictures to look at"
     )
-    _add_processes(parser)
+    add_processes(parser)
     parser.set_defaults(run=run_words)
 
 
 def _add_synth90k(commands: Subparsers) -> None:
     parser = commands.add_parser("synth90k", help="pack the Synth90k tree (90kDICT32px)")
     parser.add_argument("tree", type=Path, help="folder with lexicon.txt and annotation_*.txt")
-    _add_to(parser)
+    add_to(parser)
     parser.add_argument(
         "--split", action="append", choices=("train", "val", "test"), help="default: all three"
     )
     parser.add_argument("--shards", type=positive, default=32, help="record files per split")
     _add_layout(parser)
-    _add_processes(parser)
+    add_processes(parser)
     parser.set_defaults(run=run_synth90k)
 
 
 def _add_folder(commands: Subparsers) -> None:
-    parser = commands.add_parser("folder", help="pack a folder of pictures with its gt.tsv")
-    parser.add_argument("source", type=Path, help="folder with pictures and gt.tsv")
-    _add_to(parser)
+    parser = commands.add_parser(
+        "folder", help="pack words with a gt.tsv, or photographs in a folder for each class"
+    )
+    parser.add_argument("source", type=Path, help="folder with gt.tsv or with class folders")
+    add_to(parser)
     parser.add_argument("--split", default="train", help="train, val or test")
-    _add_layout(parser)
-    _add_processes(parser)
+    parser.add_argument(
+        "--validation",
+        type=share,
+        default=0.0,
+        metavar="SHARE",
+        help="of each class, put this share (such as 0.1) into the validation set",
+    )
+    parser.add_argument(
+        "--names", type=Path, metavar="FILE", help="folder and class name on each line"
+    )
+    parser.add_argument(
+        "--layout",
+        choices=("encoded", "raw"),
+        help="of words: encoded (default) keeps the files' bytes; raw is 32 x 100 RGB",
+    )
+    add_processes(parser)
     parser.set_defaults(run=run_folder)
 
 
 def _add_unpack(commands: Subparsers) -> None:
     parser = commands.add_parser("unpack", help="write the pictures and labels of record files")
     parser.add_argument("source", type=Path, help="a record file, or a folder of them")
-    _add_to(parser)
+    add_to(parser)
     parser.add_argument("--split", default="", help="only this split (default: every record file)")
     parser.add_argument("--ord-map", type=Path, help="ord_map.json of raw records, if not beside")
     parser.set_defaults(run=run_unpack)
@@ -194,7 +258,7 @@ def _add_check(commands: Subparsers) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe value"
     )
     parser.add_argument("--labels-only", action="store_true", help="do not decode the pictures")
-    _add_processes(parser)
+    add_processes(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=run_check)
 
@@ -212,11 +276,6 @@ def _add_alphabet(commands: Subparsers) -> None:
     parser.set_defaults(run=run_alphabet)
 
 
-def _add_to(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", type=Path, required=True, metavar="FOLDER", help="where to write")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
 def _add_layout(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout",
@@ -224,17 +283,3 @@ def _add_layout(parser: argparse.ArgumentParser) -> None:
         default="encoded",
         help="encoded keeps the files' bytes; raw is the originals' 32 x 100 RGB",
     )
-
-
-def _add_processes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--processes", type=positive, default=_cores(), help="default: one for each core"
-    )
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _print(arguments: argparse.Namespace, facts: dict[str, Any], summary: str) -> None:
-    print(json.dumps(facts, indent=2, ensure_ascii=False) if arguments.json else summary)

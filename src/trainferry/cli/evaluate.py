@@ -9,10 +9,21 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trainferry.cli.evaluate_table import (
+    FEW_CLASSES,
+    class_table,
+    confused_classes,
+    photo_table,
+    word_mistakes,
+    word_table,
+)
+from trainferry.errors import UsageError
+
 if TYPE_CHECKING:
     import torch
 
     from trainferry.cli.subparsers import Subparsers
+    from trainferry.train.score import Protocol
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -22,7 +33,20 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--split", default="val", help="which record files: val, test, train")
     parser.add_argument("--checkpoint", default="best", help="best, last, or a step")
     parser.add_argument("--all", action="store_true", help="score every checkpoint")
-    parser.add_argument("--protocol", default="alnum36", help="what counts as right; see the docs")
+    parser.add_argument(
+        "--protocol", help="of words: what counts as right; alnum36 unless given, see the docs"
+    )
+    parser.add_argument(
+        "--per-class",
+        action="store_true",
+        help=f"of photographs: a line for every class, as is usual up to {FEW_CLASSES} of them",
+    )
+    parser.add_argument(
+        "--confusion",
+        type=Path,
+        metavar="FILE",
+        help="of photographs: draw which class is taken for which, as a PNG",
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
     parser.add_argument(
         "--set",
@@ -40,29 +64,45 @@ def run(arguments: argparse.Namespace) -> int:
     from trainferry.train.checkpoint import find_checkpoint, list_checkpoints
     from trainferry.train.score import choose_protocol
 
+    if arguments.protocol is not None:
+        choose_protocol(arguments.protocol)
     device = choose_device(arguments.device)
     print(describe_device(device), file=sys.stderr)
-    protocol = choose_protocol(arguments.protocol)
     paths = [find_checkpoint(arguments.folder, arguments.checkpoint)]
     if arguments.all:
         paths = list_checkpoints(arguments.folder)
+    protocol = _find_protocol(arguments)
     rows = [_score(path, arguments, device) for path in paths]
-    if unreadable := max((row["unreadable"] for row in rows), default=0):
-        print(
-            f"note: {unreadable:.0f} samples could not be read and are not in the scores; "
-            "`trainferry data check` lists them",
-            file=sys.stderr,
-        )
+    _tell_what_is_missing(rows, protocol)
     if arguments.json:
-        print(
-            json.dumps({"protocol": protocol.name, "rule": protocol.rule, "rows": rows}, indent=1)
-        )
+        rule = {} if protocol is None else {"protocol": protocol.name, "rule": protocol.rule}
+        print(json.dumps({**rule, "rows": rows}, indent=1))
+    elif protocol is not None:
+        _print_words(rows, protocol)
     else:
-        _print_table(rows)
-        if len(rows) == 1 and rows[0]["confused"]:
-            _print_mistakes(rows[0])
-        print(f"protocol {protocol.name}: {protocol.rule}", file=sys.stderr)
+        _print_photos(rows, per_class=arguments.per_class)
+    if arguments.confusion is not None:
+        _draw_confusion(rows[0], arguments.confusion)
     return 0
+
+
+def _find_protocol(arguments: argparse.Namespace) -> Protocol | None:
+    """Return the protocol of words, None for photographs; refuse options of the other kind."""
+    from trainferry.train.build import saved_recipe
+    from trainferry.train.score_run import find_protocol
+
+    protocol = find_protocol(saved_recipe(arguments.folder), arguments.protocol)
+    if protocol is not None and (arguments.per_class or arguments.confusion):
+        raise UsageError(
+            "this run reads words: they have no classes to tell apart",
+            hint="leave --per-class and --confusion out; confused characters are always told",
+        )
+    if arguments.all and (arguments.per_class or arguments.confusion):
+        raise UsageError(
+            "--per-class and --confusion look at one checkpoint",
+            hint="leave --all out, or --per-class and --confusion; --json tells it of all",
+        )
+    return protocol
 
 
 def _score(path: Path, arguments: argparse.Namespace, device: torch.device) -> dict[str, Any]:
@@ -84,30 +124,47 @@ def _score(path: Path, arguments: argparse.Namespace, device: torch.device) -> d
     }
 
 
-def _print_table(rows: list[dict[str, Any]]) -> None:
-    head = f"{'step':>9}  {'epoch':>7}  {'sequence':>9}  {'character':>9}  {'edit':>7}"
-    print(f"{head}  {'loss':>8}  {'samples':>8}  {'left out':>8}  saved")
-    for row in rows:
-        epoch = "-" if row["epoch"] is None else f"{row['epoch']:.2f}"
+def _tell_what_is_missing(rows: list[dict[str, Any]], protocol: Protocol | None) -> None:
+    if unreadable := max((row["unreadable"] for row in rows), default=0):
         print(
-            f"{row['step']:>9}  {epoch:>7}  {row['sequence_accuracy']:>9.2%}  "
-            f"{row['character_accuracy']:>9.2%}  {row['edit_similarity']:>7.2%}  "
-            f"{row['loss']:>8.4f}  {row['samples']:>8.0f}  {row['left_out']:>8.0f}  "
-            f"{row['saved'] or '-'}"
+            f"note: {unreadable:.0f} samples could not be read and are not in the scores; "
+            "`trainferry data check` lists them",
+            file=sys.stderr,
+        )
+    left_out = max((row["left_out"] for row in rows), default=0)
+    if protocol is None and left_out:
+        print(
+            f"note: {left_out:.0f} samples have no class that the network knows and are not in "
+            "the scores",
+            file=sys.stderr,
         )
 
 
-def _print_mistakes(row: dict[str, Any]) -> None:
-    confused = ", ".join(
-        f"{_shown(each['truth'])} as {_shown(each['read'])} ({each['times']})"
-        for each in row["confused"]
-    )
-    worst = ", ".join(
-        f"{each['truth']} as {each['read'] or 'nothing'}" for each in row["worst"][:5]
-    )
-    print(f"most often read wrong: {confused}")
-    print(f"worst words: {worst}")
+def _print_words(rows: list[dict[str, Any]], protocol: Protocol) -> None:
+    _print_lines(word_table(rows))
+    if len(rows) == 1 and rows[0]["confused"]:
+        _print_lines(word_mistakes(rows[0]))
+    print(f"protocol {protocol.name}: {protocol.rule}", file=sys.stderr)
 
 
-def _shown(character: str) -> str:
-    return character or "(none)"
+def _print_photos(rows: list[dict[str, Any]], *, per_class: bool) -> None:
+    _print_lines(photo_table(rows))
+    if len(rows) > 1:
+        return
+    seen = [each for each in rows[0]["classes"] if each["samples"]]
+    if per_class or len(seen) <= FEW_CLASSES:
+        _print_lines(["", *class_table(rows[0])])
+    if rows[0]["confused"]:
+        _print_lines(["", *confused_classes(rows[0])])
+
+
+def _draw_confusion(row: dict[str, Any], path: Path) -> None:
+    from trainferry.train.confusion_picture import confusion_picture
+
+    confusion_picture(row["classes"], row["confused"], path)
+    print(f"drew {path}", file=sys.stderr)
+
+
+def _print_lines(lines: list[str]) -> None:
+    for line in lines:
+        print(line)

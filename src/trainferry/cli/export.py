@@ -19,8 +19,8 @@ def add_parser(subparsers: Subparsers) -> None:
         "export",
         help="write a run as an ONNX file, compared with the network",
         description="Write the network of a run as one ONNX file. The file takes uint8 RGB "
-        "pictures of the recipe's size and holds the normalisation, the alphabet and the decoding "
-        "rule. It is run and compared with the network before it gets its name.",
+        "pictures of the recipe's size and holds the normalisation, the characters or the classes, "
+        "and how to use it. It is run and compared with the network before it gets its name.",
     )
     parser.add_argument("folder", metavar="RUN", type=Path, help="folder of the run")
     parser.add_argument(

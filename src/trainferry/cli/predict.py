@@ -1,28 +1,40 @@
-"""trainferry predict: read words from pictures."""
+"""trainferry predict: read words or signs from pictures, or name what photographs show."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 import unicodedata
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainferry.errors import UsageError
+
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.predict import Decode, Prediction
+    from trainferry.train.answers import Answer, Decode
+    from trainferry.train.predict import Prediction
     from trainferry.train.reader import Reader
 
 MOST_IN_GRID = 400
+
+_SEARCHES = ("beam", "lexicon")
+_SCORES = "`--json` tells the score of every character"
 
 
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "predict",
-        help="read words from pictures",
-        description="Read the word in each picture: text, confidence, and one score per "
-        "character. Prints a table, or tab-separated lines into a pipe.",
+        help="read words or signs from pictures, or name what photographs show",
+        description="Ask a network about pictures. One that reads words or signs gives the text, "
+        "its confidence, and one score per character; one that names photographs gives the "
+        "likeliest classes and their probabilities. Prints a table, or tab-separated lines into a "
+        "pipe. Of a sign, a picture shows all views side by side, in the size of the recipe, or "
+        "is one view of any size; views of one sign are joined with +, as in left.jpg+right.jpg. "
+        "Views that are missing become noise, as in the training data.",
     )
     parser.add_argument(
         "reader", metavar="RUN", type=Path, help="folder of a run, or an exported .onnx file"
@@ -31,47 +43,119 @@ def add_parser(subparsers: Subparsers) -> None:
         "pictures", metavar="PICTURE", type=Path, nargs="+", help="pictures, or folders of them"
     )
     parser.add_argument("--checkpoint", default="best", help="best, last, or a step")
-    parser.add_argument("--beam", type=int, metavar="N", help="search with a beam this wide")
+    parser.add_argument("--beam", type=int, metavar="N", help="words: search with a beam this wide")
     parser.add_argument(
-        "--lexicon", type=Path, metavar="FILE", help="read only words of this file, one per line"
+        "--lexicon",
+        type=Path,
+        metavar="FILE",
+        help="words: read only those of this file, one per line",
     )
-    parser.add_argument("--grid", type=Path, metavar="FILE", help="draw what was read, as a PNG")
+    parser.add_argument(
+        "--top",
+        type=int,
+        metavar="N",
+        help="photographs: show this many classes (default: 5, and 1 into a pipe)",
+    )
+    parser.add_argument("--grid", type=Path, metavar="FILE", help="draw the answers, as a PNG")
+    parser.add_argument(
+        "--attention",
+        type=Path,
+        metavar="PATH",
+        help="signs: draw where the network looked for each character, as a PNG; for several "
+        "signs, a folder of them",
+    )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from trainferry.train.predict import find_pictures, predict
+    from trainferry.train.predict import find_pictures
     from trainferry.train.reader import open_reader
 
     paths = find_pictures(arguments.pictures)
     reader = open_reader(arguments.reader, device=arguments.device, checkpoint=arguments.checkpoint)
     _say(reader.device)
     _say(reader.name)
-    predictions = list(predict(reader, paths, _decoding(reader, arguments)))
-    read = [each for each in predictions if each.problem is None]
-    failed = [each for each in predictions if each.problem is not None]
+    if arguments.attention:
+        _check_attention(reader, paths, arguments.attention)
+    predictions = _predict(reader, paths, arguments)
+    answered = [each for each in predictions if each.answer is not None]
+    failed = [each for each in predictions if each.answer is None]
     if arguments.json:
         _print_json(reader, predictions)
     else:
-        _print_lines(read)
+        _print_answers(answered)
     for each in failed:
         _say(f"{each.path}: {each.problem}")
     if failed:
         _say(f"{len(failed)} of {len(predictions)} pictures could not be read")
-    if arguments.grid and read:
-        _draw_grid(read, arguments.grid)
+    _tell_views(reader, answered)
+    if arguments.grid and answered:
+        _draw_grid(answered, arguments.grid)
+    if arguments.attention and answered:
+        _draw_attention(reader, [each.path for each in answered], arguments.attention)
     return 1 if failed else 0
 
 
+def _predict(
+    reader: Reader, paths: Sequence[Path], arguments: argparse.Namespace
+) -> list[Prediction]:
+    """Ask about every picture; keep small ones, and only those that are drawn."""
+    from trainferry.train.picture_grid import shrink_to_card
+    from trainferry.train.predict import predict
+
+    found: list[Prediction] = []
+    drawn = 0
+    for each in predict(reader, paths, _decoding(reader, arguments)):
+        picture = each.picture
+        if not arguments.grid or drawn == MOST_IN_GRID:
+            picture = None
+        if picture is not None:
+            picture = shrink_to_card(picture)
+            drawn += 1
+        found.append(dataclasses.replace(each, picture=picture))
+    return found
+
+
 def _decoding(reader: Reader, arguments: argparse.Namespace) -> Decode:
-    from trainferry.train.predict import choose_decoding
+    from trainferry.train.answers import TOP, choose_classes, choose_spelling
+    from trainferry.train.onnx_sign_facts import SignFacts
+    from trainferry.train.onnx_word_facts import WordFacts
+
+    facts = reader.facts
+    if isinstance(facts, WordFacts):
+        _refuse(arguments, ["top"], "for classes, and this network reads words", _SCORES)
+        return _word_decoding(reader, arguments)
+    if isinstance(facts, SignFacts):
+        _refuse(arguments, ["top"], "for classes, and this network reads signs", _SCORES)
+        _refuse(arguments, _SEARCHES, "for words, and this network reads signs", _SCORES)
+        return choose_spelling(reader)
+    _refuse(
+        arguments,
+        _SEARCHES,
+        "for words, and this network names photographs",
+        "`--top 10` shows more classes",
+    )
+    piped = not arguments.json and not sys.stdout.isatty()
+    return choose_classes(reader, (1 if piped else TOP) if arguments.top is None else arguments.top)
+
+
+def _refuse(
+    arguments: argparse.Namespace, options: Sequence[str], meaning: str, instead: str
+) -> None:
+    for option in options:
+        if getattr(arguments, option) is not None:
+            raise UsageError(f"--{option} is {meaning}", hint=f"leave it out; {instead}")
+
+
+def _word_decoding(reader: Reader, arguments: argparse.Namespace) -> Decode:
+    from trainferry.train.answers import choose_decoding
     from trainferry.train.tasks.decode import Lexicon
 
     if arguments.lexicon is None:
         return choose_decoding(reader, arguments.beam, None)
-    lexicon = Lexicon.read(arguments.lexicon, reader.alphabet, case=reader.case)
+    lexicon = Lexicon.read(arguments.lexicon, reader.alphabet, case=reader.words.case)
     if lexicon.left_out:
         some = ", ".join(lexicon.left_out[:3])
         _say(f"{len(lexicon.left_out)} words cannot be spelt with the alphabet: {some}, …")
@@ -81,43 +165,105 @@ def _decoding(reader: Reader, arguments: argparse.Namespace) -> Decode:
 def _print_json(reader: Reader, predictions: list[Prediction]) -> None:
     content = {
         "reader": reader.name,
-        "failed": sum(each.problem is not None for each in predictions),
+        "failed": sum(each.answer is None for each in predictions),
         "predictions": [each.to_json() for each in predictions],
     }
     print(json.dumps(content, indent=1, ensure_ascii=False))
 
 
-def _print_lines(read: list[Prediction]) -> None:
-    rows = [
-        (
-            str(each.path),
-            each.text,
-            f"{each.confidence:.4f}",
-            " ".join(f"{score:.2f}" for score in each.character_scores),
-        )
-        for each in read
-    ]
-    if not sys.stdout.isatty():
-        for row in rows:
-            print("\t".join(row))
+def _print_answers(answered: list[Prediction]) -> None:
+    pairs = [(str(each.path), each.answer) for each in answered if each.answer is not None]
+    if sys.stdout.isatty():
+        _print_table([row for path, answer in pairs for row in _rows(path, answer)])
         return
-    rows.insert(0, ("picture", "text", "confidence", "characters"))
-    widths = [max(_width(row[column]) for row in rows) for column in range(3)]
-    for row in rows:
+    for path, answer in pairs:
+        print("\t".join([path, *answer.cells()]))
+
+
+def _rows(path: str, answer: Answer) -> list[dict[str, str]]:
+    """Return one row for a word, one for each class of a photograph."""
+    from trainferry.train.answers import WordAnswer
+
+    cells = answer.cells()
+    if isinstance(answer, WordAnswer):
+        columns = ("picture", "text", "confidence", "characters")
+        return [dict(zip(columns, [path, *cells], strict=True))]
+    return [
+        {
+            "picture": "" if place else path,
+            "class": cells[place],
+            "confidence": cells[place + 1],
+        }
+        for place in range(0, len(cells), 2)
+    ]
+
+
+def _print_table(rows: Sequence[dict[str, str]]) -> None:
+    if not rows:
+        return
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    widths = [max(_width(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
         cells = [
-            cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=False)
+            cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)
         ]
-        print("  ".join([*cells, row[3]]).rstrip())
+        print("  ".join(cells).rstrip())
 
 
-def _draw_grid(read: list[Prediction], path: Path) -> None:
+def _draw_grid(answered: list[Prediction], path: Path) -> None:
     from trainferry.train.picture_grid import Caption, picture_grid
 
-    drawn = [each for each in read if each.picture is not None][:MOST_IN_GRID]
-    pictures = [each.picture for each in drawn if each.picture is not None]
-    picture_grid(pictures, [Caption(each.text, confidence=each.confidence) for each in drawn], path)
-    left = f", the first {len(drawn)} of {len(read)}" if len(drawn) < len(read) else ""
-    _say(f"{path}: {len(drawn)} pictures with what was read{left}")
+    pictures, captions = [], []
+    for each in answered:
+        if each.picture is not None and each.answer is not None:
+            pictures.append(each.picture)
+            captions.append(Caption(each.answer.text, confidence=each.answer.confidence))
+    picture_grid(pictures, captions, path)
+    left = f", the first {len(pictures)} of {len(answered)}" * (len(pictures) < len(answered))
+    _say(f"{path}: {len(pictures)} pictures with the answers{left}")
+
+
+def _tell_views(reader: Reader, answered: list[Prediction]) -> None:
+    """Say where a network that wants several views was given fewer."""
+    from trainferry.train.onnx_sign_facts import SignFacts
+
+    facts = reader.facts
+    if not isinstance(facts, SignFacts):
+        return
+    wanted = facts.picture.views
+    fewer = sum(each.views is not None and each.views < wanted for each in answered)
+    if fewer:
+        _say(
+            f"{fewer} of {len(answered)} signs have fewer than {wanted} views; noise stands for "
+            "the others, as in the training data"
+        )
+
+
+def _check_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:
+    facts = reader.signs
+    if reader.look is None:
+        raise UsageError(
+            f"{reader.name} does not tell where it looks",
+            hint=f"give the run, or export it again: step {facts.step} of recipe {facts.recipe}",
+        )
+    if to.suffix and to.suffix.lower() != ".png":
+        raise UsageError(f"`{to}` is no PNG", hint="name a file that ends in .png, or a folder")
+    if to.suffix and len(paths) > 1:
+        raise UsageError(
+            f"{len(paths)} pictures do not fit into `{to}`: each sign has one of its own",
+            hint=f"pass a folder, for example --attention {to.with_suffix('')}",
+        )
+
+
+def _draw_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:
+    from trainferry.train.attention_picture import attention_picture, look_at
+
+    for number, path in enumerate(paths, 1):
+        name = f"{number:04d}_{path.stem}.png"
+        target = to if to.suffix else to / name
+        attention_picture(look_at(reader, path), target)
+    shown = to if to.suffix else f"{to}: {len(paths)} pictures"
+    _say(f"{shown}: where the network looked for each character")
 
 
 def _width(text: str) -> int:

@@ -144,12 +144,12 @@ def _export(folder: Path, device: torch.device) -> None:
 
 
 def _draw(folder: Path, device: torch.device) -> None:
-    from trainferry.train.build import evaluation_source, open_run
+    from trainferry.train.build import open_run
     from trainferry.train.picture_grid import draw_readings
-    from trainferry.train.score import choose_protocol
+    from trainferry.train.words import evaluation_source
 
     opened = open_run(folder / "run", device=device)
-    source = evaluation_source(opened.recipe, folder / "data", "val", choose_protocol("exact"))
+    source = evaluation_source(opened.recipe, folder / "data", "val", "exact")
     draw_readings(opened, source, SHOWN_WORDS, folder / "what_it_reads.png")
 
 

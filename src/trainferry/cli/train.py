@@ -24,8 +24,8 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Train a recipe on record files. A run that was stopped, even by a crash, "
         "goes on from its last checkpoint when the same command is given again.",
     )
-    parser.add_argument("recipe", help="name of a recipe (crnn, crnn_words, …) or a .toml file")
-    parser.add_argument("--data", type=Path, required=True, help="folder with the record files")
+    parser.add_argument("recipe", help="name of a recipe (crnn, resnet50, …) or a .toml file")
+    parser.add_argument("--data", type=Path, help="folder with the record files")
     parser.add_argument("--run", dest="folder", type=Path, required=True, help="folder of the run")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
     parser.add_argument(

@@ -25,14 +25,22 @@ class DeviceKind:
     pinned_memory: bool
     fused_optimizer: bool
     channels_last: bool
+    captures: bool
 
 
 KINDS = {
     # Fused updates round differently and gain the CPU nothing; without, CPU and NPU agree.
-    "cpu": DeviceKind("cpu", pinned_memory=False, fused_optimizer=False, channels_last=False),
-    "cuda": DeviceKind("cuda", pinned_memory=True, fused_optimizer=True, channels_last=True),
-    # torch_npu keeps its own private layouts, and its fused optimizers are other classes.
-    "npu": DeviceKind("npu", pinned_memory=True, fused_optimizer=False, channels_last=False),
+    "cpu": DeviceKind(
+        "cpu", pinned_memory=False, fused_optimizer=False, channels_last=False, captures=False
+    ),
+    "cuda": DeviceKind(
+        "cuda", pinned_memory=True, fused_optimizer=True, channels_last=True, captures=True
+    ),
+    # torch_npu keeps its own private layouts, and its fused optimizers are other classes. It has
+    # graphs too, which nobody here could try.
+    "npu": DeviceKind(
+        "npu", pinned_memory=True, fused_optimizer=False, channels_last=False, captures=False
+    ),
 }
 
 
@@ -136,6 +144,13 @@ def total_memory_bytes(device: torch.device) -> int | None:
 
 def pinned_memory_helps(device: torch.device) -> bool:
     return KINDS[device.type].pinned_memory and not is_emulated(device)
+
+
+def send(values: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Copy a few numbers to `device` without waiting for the work it still has to do."""
+    if pinned_memory_helps(device):
+        values = values.pin_memory()  # a copy from other memory waits for the work before it
+    return values.to(device, non_blocking=True)
 
 
 def fused_optimizer_available(device: torch.device) -> bool:

@@ -26,6 +26,11 @@ def autocast(device: torch.device, precision: Precision) -> AbstractContextManag
     return torch.autocast(device.type, dtype=_HALF[precision])
 
 
+def half_of(precision: Precision) -> torch.dtype | None:
+    """Return the narrow format of a precision; None where nothing is narrowed."""
+    return _HALF.get(precision)
+
+
 @contextmanager
 def full_precision(device: torch.device) -> Iterator[None]:
     """Compute in fp32 and nothing less inside: no autocast, and no TF32 on GPUs that have it."""

@@ -47,5 +47,7 @@ class WeightAverage:
 
 
 def _floating_state(network: nn.Module) -> dict[str, Tensor]:
-    named = [*network.named_parameters(), *network.named_buffers()]
-    return {name: tensor.detach() for name, tensor in named if tensor.is_floating_point()}
+    """Return what a checkpoint keeps, as it is: constants that a network makes itself are none."""
+    return {
+        name: tensor for name, tensor in network.state_dict().items() if tensor.is_floating_point()
+    }

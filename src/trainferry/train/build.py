@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-import numpy as np
 import torch
 from torch import nn
 
+from trainferry.devices.capture import capture_helps
 from trainferry.devices.device import channels_last_helps, prepare, seed_device
 from trainferry.devices.loss_scale import LossScale, LossScaleOptions
 from trainferry.devices.precision import check_precision
-from trainferry.errors import CheckpointError, DataError, RecipeError, RecordError
+from trainferry.errors import CheckpointError, RecipeError, UsageError
+from trainferry.train import photos, signs, words
 from trainferry.train.averaging import WeightAverage
 from trainferry.train.checkpoint import find_checkpoint, load_weights, read_facts
-from trainferry.train.data.alphabet import Alphabet, read_alphabet
-from trainferry.train.data.batches import WordSource
-from trainferry.train.data.check import WordCheck, check_words, require_enough
-from trainferry.train.data.tfrecord import find_records, has_records
+from trainferry.train.data.batches import Source
 from trainferry.train.data.whole_file import write_whole
-from trainferry.train.data.word_records import WordRecords
-from trainferry.train.networks.crnn import CRNN, columns_of
 from trainferry.train.optimizer import build_optimizer
 from trainferry.train.recipe import read_recipe, recipe_differences, recipe_to_toml
 from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe_tasks import ClassifyRecipe, RecogniseRecipe, SpellRecipe
 from trainferry.train.run import Run
-from trainferry.train.score import PROTOCOLS, Protocol
-from trainferry.train.tasks.recognise import Recognise
+from trainferry.train.schedule import in_steps
+from trainferry.train.tasks.task import Task
 
 MAY_CHANGE = {
     "loop.log_every",
@@ -38,6 +35,10 @@ MAY_CHANGE = {
     "loop.save_every",
     "loop.keep",
     "loop.patience",
+    "loop.evaluate_epochs",
+    "loop.save_epochs",
+    "loop.stop_at_score",
+    "loop.captured",
     "data.workers",
     "data.minimum_kept",
 }
@@ -51,52 +52,33 @@ class OpenRun:
     recipe: Recipe
     device: torch.device
     network: nn.Module
-    task: Recognise
+    task: Task
     step: int
-
-    @property
-    def alphabet(self) -> Alphabet:
-        return self.task.alphabet
 
 
 def build_run(
     recipe: Recipe,
-    data: Path,
+    data: Path | None,
     folder: Path,
     device: torch.device,
     say: Callable[[str], None],
 ) -> Run:
     """Make the run, or take up the one that is in its folder, ready for its first step."""
-    recipe = with_alphabet(recipe, data)
-    check_folder(folder, recipe)
+    if recipe.data.synthetic:
+        recipe, _ = without_data(recipe)
+    else:
+        recipe = complete_recipe(recipe, _given(data))
     check_precision(device, recipe.precision.name)
     prepare(device, recipe.precision.name)
-    workers = count_workers(recipe)
-    source, check = training_source(recipe, data, workers)
-    say(check.summary())
+    source = _training_source(recipe, data, say)
+    recipe = in_steps(recipe, len(source))
+    check_folder(folder, recipe, len(source))
     if recipe.schedule.warmup_steps >= recipe.schedule.steps:
         say("the warm-up is as long as the run: the learning rate never reaches its peak")
-    require_enough(check, recipe.data.minimum_kept)
-    validation = _validation_source(recipe, data)
-    if validation is None:
-        say(f"no `val*` records in `{data}`: training without evaluation")
-    network = build_network(recipe, device)
-    open_folder(folder, recipe)
-    return Run(
-        folder=folder,
-        recipe=recipe,
-        device=device,
-        network=network,
-        task=build_task(recipe),
-        optimizer=build_optimizer(recipe.optimizer, network, device),
-        scale=LossScale(
-            LossScaleOptions(recipe.precision.loss_scale, recipe.precision.initial_scale)
-        ),
-        average=WeightAverage(network, recipe.loop.average) if recipe.loop.average else None,
-        source=source,
-        validation=validation,
-        workers=workers,
-    )
+    validation = _validation_source(recipe, data, say)
+    run = _assemble(recipe, folder, device, source, validation)
+    open_folder(folder, recipe, len(source))
+    return run
 
 
 def open_run(
@@ -130,69 +112,38 @@ def open_run(
 def build_network(recipe: Recipe, device: torch.device) -> nn.Module:
     """Make the network with the weights that follow from the recipe's seed."""
     seed_device(recipe.loop.seed, torch.device("cpu"))
-    sizes = recipe.network
-    network: nn.Module = CRNN(
-        len(recipe.task.alphabet) + 1,
-        channels=sizes.channels,
-        hidden=sizes.hidden,
-        layers=sizes.layers,
-        dropout=sizes.dropout,
-        norm_decay=sizes.norm_decay,
-        identical_kernels=sizes.identical_kernels,
-    ).to(device)
+    network = _kind(recipe).build_network(recipe).to(device)
     if channels_last_helps(device):
         network = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # missing in its annotations
     return network
 
 
-def build_task(recipe: Recipe, protocol: str = "exact") -> Recognise:
-    return Recognise(
-        Alphabet(recipe.task.alphabet),
-        recipe.task.max_length,
-        merge_repeated=recipe.task.merge_repeated,
-        protocol=protocol,
-    )
+def build_task(recipe: Recipe, protocol: str = "exact") -> Task:
+    return _kind(recipe).build_task(recipe, protocol)
 
 
-def training_source(recipe: Recipe, data: Path, workers: int) -> tuple[WordSource, WordCheck]:
-    """Return the samples that can be trained on, and the account of those that cannot."""
-    records = open_words(recipe, find_records(data, "train"))
-    check = check_words(
-        records,
-        columns=columns_of(recipe.picture.width),
-        max_length=recipe.task.max_length,
-        pictures=False,
-        processes=workers + 1,
-    )
-    alphabet = Alphabet(recipe.task.alphabet)
-    return WordSource(records, alphabet, check.kept, recipe.task.max_length), check
+def evaluation_source(recipe: Recipe, data: Path, split: str, protocol: str = "exact") -> Source:
+    """Return the samples of a split that are to be scored, whether they can be read or not."""
+    return _kind(recipe).evaluation_source(recipe, data, split, protocol)
 
 
-def evaluation_source(recipe: Recipe, data: Path, split: str, protocol: Protocol) -> WordSource:
-    """Return the samples of a split that the protocol counts, whether they can be read or not."""
-    records = open_words(recipe, find_records(data, split))
-    texts = [_text_or_damage(records, number) for number in range(len(records))]
-    kept = [number for number, text in enumerate(texts) if text is None or protocol.counts(text)]
-    if all(texts[number] is None for number in kept):
-        raise DataError(
-            f"the protocol `{protocol.name}` counts none of the {len(records)} samples",
-            hint=protocol.rule,
-        )
-    longest = max(len(texts[number] or "") for number in kept)
-    return WordSource(records, Alphabet(recipe.task.alphabet), np.array(kept), max(longest, 1))
+def synthetic_run(recipe: Recipe, device: torch.device, samples: int) -> tuple[Run, str | None]:
+    """Make a run as training does, but without data and without a folder; and what to tell."""
+    recipe, note = without_data(recipe)
+    check_precision(device, recipe.precision.name)
+    prepare(device, recipe.precision.name)
+    source = _kind(recipe).synthetic_source(recipe, samples, _pool(recipe))
+    return _assemble(in_steps(recipe, samples), Path(), device, source, None), note
 
 
-def open_words(recipe: Recipe, paths: Sequence[Path]) -> WordRecords:
-    picture = recipe.picture
-    return WordRecords(
-        paths,
-        Alphabet(recipe.task.alphabet),
-        case=recipe.task.case,
-        height=picture.height,
-        width=picture.width,
-        filter=picture.filter,
-        order=picture.order,
-    )
+def without_data(recipe: Recipe) -> tuple[Recipe, str | None]:
+    """Put stand-ins into the recipe for what it leaves to the data; and what to tell of them."""
+    return _kind(recipe).complete_without_data(recipe)
+
+
+def complete_recipe(recipe: Recipe, data: Path) -> Recipe:
+    """Put into the recipe what it leaves to the data: characters or classes."""
+    return _kind(recipe).complete(recipe, data)
 
 
 def saved_recipe(folder: Path, overrides: Sequence[str] = ()) -> Recipe:
@@ -206,20 +157,25 @@ def saved_recipe(folder: Path, overrides: Sequence[str] = ()) -> Recipe:
     return read_recipe(path, overrides)
 
 
-def open_folder(folder: Path, recipe: Recipe) -> None:
+def open_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> None:
     """Make the run's folder, or check that the run in it is of this recipe."""
-    check_folder(folder, recipe)
+    check_folder(folder, recipe, samples)
     path = folder / "recipe.toml"
     if not path.is_file():
         write_whole(path, recipe_to_toml(recipe).encode())
 
 
-def check_folder(folder: Path, recipe: Recipe) -> None:
-    """Raise RecipeError unless the folder is free or holds a run of this recipe."""
+def check_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> None:
+    """Raise RecipeError unless the folder is free or holds a run of this recipe.
+
+    An imported run may hold epochs that are no steps yet: with `samples` they become so.
+    """
     if (folder / "recipe.toml").is_file():
+        saved = saved_recipe(folder)
+        saved = saved if samples is None else in_steps(saved, samples)
         differences = {
             key: values
-            for key, values in recipe_differences(saved_recipe(folder), recipe).items()
+            for key, values in recipe_differences(saved, recipe).items()
             if key not in MAY_CHANGE
         }
         if differences:
@@ -237,15 +193,6 @@ def check_folder(folder: Path, recipe: Recipe) -> None:
         )
 
 
-def with_alphabet(recipe: Recipe, data: Path) -> Recipe:
-    """Put the characters of the data into the recipe, where the recipe leaves them open."""
-    if recipe.task.alphabet_from == "recipe":
-        return recipe
-    characters = read_alphabet(data).characters
-    task = dataclasses.replace(recipe.task, alphabet=characters, alphabet_from="recipe")
-    return dataclasses.replace(recipe, task=task)
-
-
 def count_workers(recipe: Recipe) -> int:
     """Return how many processes read data: as the recipe says, or all cores but one."""
     if recipe.data.workers >= 0:
@@ -253,15 +200,88 @@ def count_workers(recipe: Recipe) -> int:
     return max(len(os.sched_getaffinity(0)) - 1, 0)
 
 
-def _text_or_damage(records: WordRecords, number: int) -> str | None:
-    """Return the label, or None: a damaged record stays in the set, to be counted as such."""
-    try:
-        return records.text(number)
-    except RecordError:
-        return None
+class _Kind(Protocol):
+    """What words and photographs have each in their own way."""
+
+    def complete(self, recipe: Recipe, data: Path) -> Recipe: ...
+    def complete_without_data(self, recipe: Recipe) -> tuple[Recipe, str | None]: ...
+    def training_source(
+        self, recipe: Recipe, data: Path, workers: int, say: Callable[[str], None]
+    ) -> Source: ...
+    def evaluation_source(
+        self, recipe: Recipe, data: Path, split: str, protocol: str
+    ) -> Source: ...
+    def has_split(self, data: Path, split: str) -> bool: ...
+    def synthetic_source(self, recipe: Recipe, samples: int, pool: int) -> Source: ...
+    def build_network(self, recipe: Recipe) -> nn.Module: ...
+    def build_task(self, recipe: Recipe, protocol: str) -> Task: ...
 
 
-def _validation_source(recipe: Recipe, data: Path) -> WordSource | None:
-    if not has_records(data, "val"):
+def _kind(recipe: Recipe) -> _Kind:
+    return _KINDS[type(recipe.task)]
+
+
+_KINDS: dict[type, _Kind] = {
+    RecogniseRecipe: words,
+    ClassifyRecipe: photos,
+    SpellRecipe: signs,
+}
+
+
+def _assemble(
+    recipe: Recipe,
+    folder: Path,
+    device: torch.device,
+    source: Source,
+    validation: Source | None,
+) -> Run:
+    network = build_network(recipe, device)
+    precision = recipe.precision
+    return Run(
+        folder=folder,
+        recipe=recipe,
+        device=device,
+        network=network,
+        task=build_task(recipe),
+        optimizer=build_optimizer(recipe.optimizer, network, device),
+        scale=LossScale(LossScaleOptions(precision.loss_scale, precision.initial_scale)),
+        average=WeightAverage(network, recipe.loop.average) if recipe.loop.average else None,
+        source=source,
+        validation=validation,
+        workers=count_workers(recipe),
+        captures=recipe.loop.captured
+        and recipe.optimizer.accumulation == 1
+        and capture_helps(device),
+    )
+
+
+def _training_source(recipe: Recipe, data: Path | None, say: Callable[[str], None]) -> Source:
+    if recipe.data.synthetic:
+        say(f"training on {recipe.data.synthetic:,} made-up samples")
+        return _kind(recipe).synthetic_source(recipe, recipe.data.synthetic, _pool(recipe))
+    return _kind(recipe).training_source(recipe, _given(data), count_workers(recipe), say)
+
+
+def _validation_source(
+    recipe: Recipe, data: Path | None, say: Callable[[str], None]
+) -> Source | None:
+    if recipe.data.synthetic:
         return None
-    return evaluation_source(recipe, data, "val", PROTOCOLS["exact"])
+    if not _kind(recipe).has_split(_given(data), "val"):
+        say(f"no `val*` records in `{data}`: training without evaluation")
+        return None
+    return evaluation_source(recipe, _given(data), "val")
+
+
+def _given(data: Path | None) -> Path:
+    if data is None:
+        raise UsageError(
+            "there is no data to train on",
+            hint="pass --data FOLDER, or --set data.synthetic=10000 for made-up samples",
+        )
+    return data
+
+
+def _pool(recipe: Recipe) -> int:
+    """A few batches of made-up samples are enough; more would only take memory."""
+    return 4 * recipe.loop.batch

@@ -9,18 +9,12 @@ from torch import nn
 
 from trainferry.devices.precision import full_precision
 from trainferry.train.data.batches import Batch
-from trainferry.train.data.inputs import network_input
-from trainferry.train.recipe_sections import PictureRecipe
 from trainferry.train.tasks.task import Score, Task
 
 
 @torch.no_grad()
 def evaluate(
-    network: nn.Module,
-    task: Task,
-    batches: Iterable[Batch],
-    picture: PictureRecipe,
-    device: torch.device,
+    network: nn.Module, task: Task, batches: Iterable[Batch], device: torch.device
 ) -> Score:
     """Score the network in fp32, whatever it was trained in; it is left in the mode it had."""
     was_training = network.training
@@ -30,7 +24,7 @@ def evaluate(
         with full_precision(device):
             for batch in batches:
                 there = batch.to(device)
-                score.add(network(network_input(there.images, picture)), there)
+                score.add(network(task.inputs(there.images)), there)
     finally:
         network.train(was_training)
     return score

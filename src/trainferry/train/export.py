@@ -9,89 +9,34 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 
-from trainferry import __version__
-from trainferry.errors import (
-    DataError,
-    ExportError,
-    MissingPackageError,
-    PictureError,
-    UsageError,
-)
-from trainferry.train.build import OpenRun, evaluation_source
+from trainferry.errors import UsageError
+from trainferry.train.build import OpenRun
 from trainferry.train.checkpoint import find_checkpoint, read_facts
-from trainferry.train.data.pictures import Picture
 from trainferry.train.data.whole_file import write_whole
-from trainferry.train.onnx_facts import OnnxFacts
-from trainferry.train.onnx_graph import OPSET, build_graph
+from trainferry.train.export_comparison import Comparison, compare
+from trainferry.train.export_samples import (
+    Samples,
+    made_samples,
+    samples_of_data,
+    samples_of_pictures,
+)
+from trainferry.train.onnx_builder import OPSET
+from trainferry.train.onnx_facts import Facts, facts_of
+from trainferry.train.onnx_graph import build_graph
+from trainferry.train.onnx_sign_facts import SignFacts
+from trainferry.train.onnx_word_facts import WordFacts
 from trainferry.train.predict import find_pictures
-from trainferry.train.reader import Logits, Reader, file_reader, first_samples, run_reader
-from trainferry.train.score import PROTOCOLS
-from trainferry.train.tasks.decode import greedy
+from trainferry.train.reader import file_reader, run_reader
 
 if TYPE_CHECKING:
     from onnx import ModelProto
-
-MOST_SAMPLES = 512
-RENDERED = 64
-TOLERANCE = 1e-4
-_BATCH = 64
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Prepared RGB pictures to compare on, where they come from, and their texts if known."""
-
-    pictures: Sequence[Picture]
-    origin: str
-    texts: Sequence[str] = ()
-    unreadable: int = 0
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What the file and the network said to the same pictures.
-
-    Logits are compared in parts of the largest one: two fp32 programs that add the same
-    numbers in another order part by more than 1e-4 where logits are large, and both are
-    as far from the float64 result. Probabilities need no such yardstick.
-    """
-
-    samples: int
-    origin: str
-    unreadable: int
-    largest_difference: float  # of logits
-    largest_logit: float
-    probability_difference: float
-    read_differently: int
-    right: int | None  # of the texts read by the file, where the true ones are known
-
-    @property
-    def relative_difference(self) -> float:
-        """The largest difference of logits, in parts of the largest logit."""
-        return self.largest_difference / max(self.largest_logit, 1e-30)
-
-    def check(self) -> None:
-        """Raise ExportError unless the file says what the network says."""
-        # Written so that NaN fails too.
-        differences = (self.relative_difference, self.probability_difference)
-        close = all(difference <= TOLERANCE for difference in differences)
-        if not close or self.read_differently:
-            raise ExportError(
-                f"the exported file and the network differ: logits by up to "
-                f"{self.relative_difference:.2e} of the largest, probabilities by up to "
-                f"{self.probability_difference:.2e} (at most {TOLERANCE:.0e} is accepted), and "
-                f"{self.read_differently} of {self.samples} texts are read differently; "
-                "no file was written",
-                hint="try another onnxruntime version; a checkpoint with NaN differs always",
-            )
 
 
 @dataclass(frozen=True)
@@ -100,7 +45,7 @@ class Exported:
 
     path: Path
     file_bytes: int
-    facts: OnnxFacts
+    facts: Facts
     comparison: Comparison
     nodes: dict[str, int]
 
@@ -109,20 +54,36 @@ class Exported:
         megabytes, nodes = self.file_bytes / 1e6, sum(self.nodes.values())
         lines = [
             f"{self.path}: {megabytes:.1f} MB, opset {OPSET}, {nodes} nodes",
-            f"  step {facts.step} of recipe {facts.recipe}, {len(facts.alphabet)} characters",
+            f"  step {facts.step} of recipe {facts.recipe}, {_extent(facts)}",
             f"  input   pictures, uint8, batch x {facts.height} x {facts.width} x 3, RGB, 0 to 255",
-            f"  output  logits, float32, batch x columns x {len(facts.alphabet) + 1}",
+            f"  output  logits, float32, {facts.outputs}",
+            *self._attention(),
             f"compared with the network on {compared.samples} samples: {compared.origin}",
             f"  logits differ by    {compared.largest_difference:.1e} at most, "
             f"{compared.relative_difference:.1e} of the largest",
             f"  probabilities by    {compared.probability_difference:.1e} at most",
-            f"  read differently    {compared.read_differently}",
+            f"  {compared.verb + ' differently':18}  {compared.read_differently}",
         ]
+        if compared.attention_difference is not None:
+            lines.append(f"  attention by        {compared.attention_difference:.1e} at most")
+        if compared.parted:
+            lines.append(
+                f"  compared in part    {compared.parted}, up to where one went on another way "
+                "behind the text"
+            )
         if compared.right is not None:
-            lines.append(f"  read right by both  {compared.right} of {compared.samples}")
+            label = "read right by both" if compared.answers == "texts" else "right by both"
+            lines.append(f"  {label:18}  {compared.right} of {compared.samples}")
         if compared.unreadable:
             lines.append(f"  not readable        {compared.unreadable}")
         return "\n".join(lines)
+
+    def _attention(self) -> list[str]:
+        facts = self.facts
+        if not isinstance(facts, SignFacts):
+            return []
+        shape = f"batch x {facts.length} x {facts.picture.views} x rows x columns"
+        return [f"  output  attention, float32, {shape}"]
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -143,7 +104,7 @@ def export_run(
     split: str = "val",
     pictures: Sequence[Path] = (),
 ) -> Exported:
-    """Export, and compare on the records or pictures given, or else on rendered words."""
+    """Export, and compare on the records or pictures given, or else on made-up ones."""
     if data is not None:
         samples = samples_of_data(opened, data, split)
     elif pictures:
@@ -158,7 +119,8 @@ def export_compared(opened: OpenRun, to: Path, samples: Samples) -> Exported:
     if to.suffix != ".onnx":
         raise UsageError(f"`{to}` does not end in .onnx", hint="name the file for example net.onnx")
     opened = _on_cpu(opened)
-    facts = facts_of(opened)
+    scores = read_facts(find_checkpoint(opened.folder, str(opened.step))).get("scores")
+    facts = facts_of(opened.recipe, opened.step, scores)
     model = build_graph(opened.network, opened.recipe.picture)
     _describe(model, facts)
     content = model.SerializeToString()
@@ -166,100 +128,6 @@ def export_compared(opened: OpenRun, to: Path, samples: Samples) -> Exported:
     comparison.check()
     write_whole(to, content)
     return Exported(to, len(content), facts, comparison, _count_nodes(model))
-
-
-def facts_of(opened: OpenRun) -> OnnxFacts:
-    """Return what the file will say about itself."""
-    recipe = opened.recipe
-    scores = read_facts(find_checkpoint(opened.folder, str(opened.step))).get("scores")
-    return OnnxFacts(
-        recipe=recipe.name,
-        alphabet=recipe.task.alphabet,
-        height=recipe.picture.height,
-        width=recipe.picture.width,
-        filter=recipe.picture.filter,
-        scale=recipe.picture.scale,
-        case=recipe.task.case,
-        merge_repeated=recipe.task.merge_repeated,
-        step=opened.step,
-        version=__version__,
-        scores=scores or {},
-    )
-
-
-def compare(network: Reader, file: Reader, samples: Samples) -> Comparison:
-    """Give every picture to both; the first one also alone, because the batch may have any size."""
-    if not samples.pictures:
-        raise DataError(
-            f"there is no picture to compare on in {samples.origin}",
-            hint="give other --data or --pictures, or neither to compare on rendered words",
-        )
-    differences, probabilities, largest = [], [], []
-    differently, texts = 0, []
-    parts = [samples.pictures[:1]]
-    parts += [
-        samples.pictures[start : start + _BATCH]
-        for start in range(0, len(samples.pictures), _BATCH)
-    ]
-    for number, part in enumerate(parts):
-        expected, found = (reader.logits(np.stack(part)) for reader in (network, file))
-        differences.append(np.abs(expected - found).max())
-        probabilities.append(np.abs(_probabilities(expected) - _probabilities(found)).max())
-        largest.append(np.abs(expected).max())
-        if number == 0:
-            continue
-        read = _read(file, found)
-        differently += sum(a != b for a, b in zip(_read(network, expected), read, strict=True))
-        texts += read
-    pairs = zip(texts, samples.texts, strict=True) if samples.texts else None
-    return Comparison(
-        samples=len(samples.pictures),
-        origin=samples.origin,
-        unreadable=samples.unreadable,
-        largest_difference=float(np.max(differences)),
-        largest_logit=float(np.max(largest)),
-        probability_difference=float(np.max(probabilities)),
-        read_differently=differently,
-        right=None if pairs is None else sum(a == b for a, b in pairs),
-    )
-
-
-def samples_of_data(opened: OpenRun, data: Path, split: str) -> Samples:
-    """Take the first readable samples of a split."""
-    source = evaluation_source(opened.recipe, data, split, PROTOCOLS["exact"])
-    pictures, texts, unreadable = first_samples(source, MOST_SAMPLES)
-    return Samples(pictures, f"the {split} records of {data}", texts, unreadable)
-
-
-def samples_of_pictures(opened: OpenRun, paths: Sequence[Path]) -> Samples:
-    """Take a user's pictures; one that cannot be read is counted."""
-    reader = run_reader(opened)
-    pictures: list[Picture] = []
-    unreadable = 0
-    for path in paths:
-        if len(pictures) == MOST_SAMPLES:
-            break
-        try:
-            pictures.append(reader.load(path)[1])
-        except PictureError:
-            unreadable += 1
-    return Samples(pictures, f"the first of {len(paths)} pictures given", unreadable=unreadable)
-
-
-def made_samples(opened: OpenRun) -> Samples:
-    """Render words; where the renderer cannot run, take random dots, and say so."""
-    reader = run_reader(opened)
-    try:
-        rendered = list(_rendered())
-    except MissingPackageError as error:
-        dots = np.random.default_rng(0).integers(
-            0, 256, (RENDERED, reader.height, reader.width, 3), np.uint8
-        )
-        return Samples(list(dots), f"random dots, no words ({error})")
-    texts = [text.lower() if reader.case == "lower" else text for _, text in rendered]
-    return Samples(
-        [reader.prepare(picture) for picture, _ in rendered], "words rendered for this", texts
-    )
 
 
 def _on_cpu(opened: OpenRun) -> OpenRun:
@@ -271,24 +139,15 @@ def _on_cpu(opened: OpenRun) -> OpenRun:
     return dataclasses.replace(opened, device=cpu, network=network)
 
 
-def _rendered() -> Iterator[tuple[Picture, str]]:
-    from trainferry.train.data.words.make import WordsOptions, render_samples
-
-    for word in render_samples(WordsOptions(count=RENDERED, split="export")):
-        yield word.picture, word.text.label
-
-
-def _probabilities(logits: Logits) -> Logits:
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+def _extent(facts: Facts) -> str:
+    if isinstance(facts, WordFacts):
+        return f"{len(facts.alphabet)} characters"
+    if isinstance(facts, SignFacts):
+        return f"{len(facts.charset) - 1} characters and null, {facts.picture.views} views"
+    return f"{len(facts.names) - facts.background} classes" + " and background" * facts.background
 
 
-def _read(reader: Reader, logits: Logits) -> list[str]:
-    readings = greedy(logits, merge_repeated=reader.merge_repeated)
-    return [reader.alphabet.decode(reading.classes) for reading in readings]
-
-
-def _describe(model: ModelProto, facts: OnnxFacts) -> None:
+def _describe(model: ModelProto, facts: Facts) -> None:
     import onnx.checker
     import onnx.helper
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from trainferry.devices.capture import capture
 from trainferry.devices.device import seed_device
 from trainferry.devices.precision import autocast
 from trainferry.errors import TrainingError
@@ -24,12 +25,11 @@ from trainferry.train.checkpoint import (
     save_checkpoint,
 )
 from trainferry.train.data.batches import Batch
-from trainferry.train.data.inputs import network_input
 from trainferry.train.evaluate import evaluate
 from trainferry.train.journal import Ended, Evaluated, Event, Logged, Said, Saved
-from trainferry.train.optimizer import set_learning_rate
+from trainferry.train.optimizer import clip_gradients, set_learning_rate
 from trainferry.train.run import Run
-from trainferry.train.schedule import learning_rate
+from trainferry.train.schedule import learning_rate, peak_rate
 from trainferry.train.tasks.task import Snapshot
 
 MOST_OVERFLOWS_IN_A_ROW = 200
@@ -78,14 +78,17 @@ def train(run: Run, tell: Tell) -> Ended:
             scores = _evaluate(run, tell)
         if run.step % loop.save_every == 0 or last or run.best_step == run.step or stops(run):
             _save(run, watch, result, scores, tell)
-    reason = f"no better score in {loop.patience} evaluations" if stops(run) else "all steps done"
-    return _end(run, watch, reason, tell)
+    return _end(run, watch, stops(run) or "all steps done", tell)
 
 
-def stops(run: Run) -> bool:
-    """Tell whether the validation score has not risen for as long as the recipe has patience."""
-    patience = run.recipe.loop.patience
-    return bool(patience) and run.evaluations_since_best >= patience
+def stops(run: Run) -> str | None:
+    """Say why training ends before its last step: the score is reached, or no longer rises."""
+    loop = run.recipe.loop
+    if loop.stop_at_score and run.best_score is not None and run.best_score >= loop.stop_at_score:
+        return f"the score reached {loop.stop_at_score:g}"
+    if loop.patience and run.evaluations_since_best >= loop.patience:
+        return f"no better score in {loop.patience} evaluations"
+    return None
 
 
 def train_step(run: Run, batch: Batch) -> StepResult:
@@ -112,9 +115,14 @@ def _gradients(run: Run, batch: Batch) -> tuple[Tensor, Tensor]:
     total = torch.zeros((), device=run.device)
     logits = torch.empty(0)
     for part in parts:
+        inputs, varied = run.task.vary(part)
+        told = (inputs, *run.task.hints(varied))
+        if run.captures and not run.is_captured:
+            capture(run.network, [part.clone() for part in told], run.recipe.precision.name)
+            run.is_captured = True
         with autocast(run.device, run.recipe.precision.name):
-            logits = run.network(network_input(part.images, run.recipe.picture, run.recipe.augment))
-        loss = run.task.losses(logits, part).mean() / len(parts)
+            logits = run.network(*told)
+        loss = run.task.losses(logits, varied).mean() / len(parts)
         run.scale.scale(loss).backward()
         total = total + loss.detach()
     return total, logits.detach()
@@ -128,8 +136,8 @@ def _statistics(run: Run) -> dict[str, Tensor]:
 def _update(run: Run) -> None:
     recipe = run.recipe
     if recipe.optimizer.clip_norm:
-        torch.nn.utils.clip_grad_norm_(run.network.parameters(), recipe.optimizer.clip_norm)
-    rate = learning_rate(recipe.schedule, recipe.optimizer.learning_rate, run.step)
+        clip_gradients(run.network, recipe.optimizer)
+    rate = learning_rate(recipe.schedule, peak_rate(recipe), run.step)
     set_learning_rate(run.optimizer, rate)
     run.optimizer.step()
     run.step += 1
@@ -213,9 +221,7 @@ def _log(run: Run, watch: _Watch, result: StepResult, tell: Tell) -> None:
 
 def _evaluate(run: Run, tell: Tell) -> dict[str, float]:
     with run.average.in_force() if run.average is not None else nullcontext():
-        score = evaluate(
-            run.network, run.task, run.validation_batches(), run.recipe.picture, run.device
-        )
+        score = evaluate(run.network, run.task, run.validation_batches(), run.device)
     scores = score.values()
     value = scores[score.primary]
     better = run.best_score is None or value > run.best_score

@@ -8,19 +8,35 @@ from torch.optim import Optimizer
 
 from trainferry.devices.device import fused_optimizer_available
 from trainferry.errors import CheckpointError
+from trainferry.train.lars import LARS
 from trainferry.train.recipe_sections import OptimizerRecipe
+
+HEAD = "classifier"
+
+_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.SyncBatchNorm)
 
 
 def build_optimizer(recipe: OptimizerRecipe, network: nn.Module, device: torch.device) -> Optimizer:
-    """Weight decay reaches matrices and kernels; biases and norms are left alone."""
-    weights = [weight for weight in network.parameters() if weight.requires_grad]
+    """Make the optimizer, after freezing what the recipe does not train.
+
+    Weight decay reaches what `decayed` says, with LARS kernels alone: its norms and biases
+    have neither decay nor a rate of their own.
+    """
+    freeze_untrained(recipe, network)
+    decayed, others = _in_groups(recipe, network)
     groups = [
-        {
-            "params": [weight for weight in weights if weight.ndim >= 2],
-            "weight_decay": recipe.weight_decay,
-        },
-        {"params": [weight for weight in weights if weight.ndim < 2], "weight_decay": 0.0},
+        {"params": decayed, "weight_decay": recipe.weight_decay},
+        {"params": others, "weight_decay": 0.0},
     ]
+    if recipe.name == "lars":
+        groups[1]["adapted"] = False
+        return LARS(
+            groups,
+            lr=recipe.learning_rate,
+            momentum=recipe.momentum,
+            nesterov=recipe.nesterov,
+            trust=recipe.trust,
+        )
     fused = fused_optimizer_available(device)
     if recipe.name == "momentum":
         return torch.optim.SGD(
@@ -35,6 +51,32 @@ def build_optimizer(recipe: OptimizerRecipe, network: nn.Module, device: torch.d
     return kind(
         groups, lr=recipe.learning_rate, betas=(first, second), eps=recipe.epsilon, fused=fused
     )
+
+
+def freeze_untrained(recipe: OptimizerRecipe, network: nn.Module) -> None:
+    """With `trained` "head", leave gradients to the classifier alone.
+
+    The statistics of norms go on moving, as those of the originals do when they fine-tune.
+    """
+    if recipe.trained == "head":
+        for name, weight in network.named_parameters():
+            weight.requires_grad_(weight.requires_grad and is_head(name))
+
+
+def is_head(name: str) -> bool:
+    """Tell whether a weight is of the last layer, which knows the classes."""
+    return HEAD in name.split(".")
+
+
+def clip_gradients(network: nn.Module, recipe: OptimizerRecipe) -> None:
+    """Shorten gradients to the norm of the recipe: all together, or each by itself."""
+    if recipe.clipped == "all":
+        nn.utils.clip_grad_norm_(network.parameters(), recipe.clip_norm)
+        return
+    gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
+    norms = torch._foreach_norm(gradients)
+    shares = [torch.clamp(recipe.clip_norm / (norm + 1e-12), max=1.0) for norm in norms]
+    torch._foreach_mul_(gradients, shares)
 
 
 def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
@@ -74,3 +116,26 @@ def restore_optimizer_state(
 
 def _counts_on_device(optimizer: Optimizer) -> bool:
     return bool(optimizer.param_groups[0].get("fused"))
+
+
+def _in_groups(recipe: OptimizerRecipe, network: nn.Module) -> tuple[list[Tensor], list[Tensor]]:
+    """The trained weights that decay, and those that do not."""
+    of_norms = {
+        weight
+        for module in network.modules()
+        if isinstance(module, _NORMS)
+        for weight in module.parameters(recurse=False)
+    }
+    decayed: list[Tensor] = []
+    others: list[Tensor] = []
+    for name, weight in network.named_parameters():
+        if not weight.requires_grad:
+            continue
+        if recipe.decayed == "kernels" or recipe.name == "lars":
+            decays = weight.ndim >= 2
+        elif recipe.decayed == "convolutions_and_head":
+            decays = weight.ndim == 4 or is_head(name)
+        else:
+            decays = recipe.decayed == "all" or weight not in of_norms
+        (decayed if decays else others).append(weight)
+    return decayed, others

@@ -1,4 +1,4 @@
-"""A grid of word pictures on white cards, with what was read below each."""
+"""A grid of pictures on white cards, with what was read in each, or what it shows, below it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-import torch
 from PIL import Image, ImageDraw, ImageFont
 
 from trainferry.errors import DataError
+from trainferry.train.answers import plain_decoding
 from trainferry.train.build import OpenRun
-from trainferry.train.data.batches import WordSource
+from trainferry.train.data.batches import Source
 from trainferry.train.data.pictures import Picture
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.words.fonts import bundled_fonts, find_fonts, open_typeface
@@ -23,7 +23,8 @@ from trainferry.train.reader import first_samples, run_reader
 COLUMNS = 5
 
 _SHARPER = 2  # pixels per unit of the sizes below, so that text stays crisp when zoomed
-_WIDTH, _HEIGHT = 200, 64  # of the picture
+_WIDTH = 200  # of the picture
+_HEIGHT, _TALL_HEIGHT = 64, 150  # of pictures of words, and of others
 _MARGIN = 18  # around the cards and between them
 _INSET = 12  # from the edge of a card to what is on it
 _LINE = 30
@@ -79,7 +80,8 @@ def draw_grid(
         )
     columns = min(columns, len(pictures))
     rows = -(-len(pictures) // columns)
-    card = _card_height(captions)
+    bed = _bed_height(pictures)
+    card = _card_height(captions, bed)
     page = Image.new(
         "RGB",
         (
@@ -91,36 +93,49 @@ def draw_grid(
     for number, (picture, caption) in enumerate(zip(pictures, captions, strict=True)):
         left = _SHARPER * (_MARGIN + number % columns * (_CARD_WIDTH + _MARGIN))
         top = _SHARPER * (_MARGIN + number // columns * (card + _MARGIN))
-        page.paste(_draw_card(picture, caption, card), (left, top))
+        page.paste(_draw_card(picture, caption, card, bed), (left, top))
     return np.array(page)
 
 
-def draw_readings(opened: OpenRun, source: WordSource, count: int, path: Path) -> list[Caption]:
+def draw_readings(opened: OpenRun, source: Source, count: int, path: Path) -> list[Caption]:
     """Draw the first `count` samples of a source as a run reads them; return their captions."""
-    pictures, texts, _ = first_samples(source, count)
-    logits = run_reader(opened).logits(np.stack(pictures))
-    readings = opened.task.read(torch.from_numpy(logits))
+    pictures, truths, _ = first_samples(source, count)
+    reader = run_reader(opened)
+    answers = plain_decoding(reader)(reader.logits(np.stack(pictures)))
     captions = [
-        Caption(opened.task.text(reading), truth, reading.confidence)
-        for reading, truth in zip(readings, texts, strict=True)
+        Caption(answer.text, truth, answer.confidence)
+        for answer, truth in zip(answers, truths, strict=True)
     ]
     picture_grid(pictures, captions, path)
     return captions
 
 
-def _card_height(captions: Sequence[Caption]) -> int:
+def shrink_to_card(picture: Picture) -> Picture:
+    """Return the picture no larger than a card shows it: many of these fit into memory."""
+    image = Image.fromarray(np.ascontiguousarray(picture))
+    image.thumbnail((_SHARPER * _WIDTH, _SHARPER * _TALL_HEIGHT), Image.Resampling.BICUBIC)
+    return np.array(image)
+
+
+def _bed_height(pictures: Sequence[Picture]) -> int:
+    """Lines of text are much wider than high; where most pictures are not, cards are taller."""
+    tall = sum(picture.shape[1] < 2 * picture.shape[0] for picture in pictures)
+    return _TALL_HEIGHT if 2 * tall > len(pictures) else _HEIGHT
+
+
+def _card_height(captions: Sequence[Caption], bed: int) -> int:
     second = _SECOND_LINE if any(caption.is_wrong for caption in captions) else 0
-    return _HEIGHT + _LINE + second + 2 * _INSET
+    return bed + _LINE + second + 2 * _INSET
 
 
-def _draw_card(picture: Picture, caption: Caption, height: int) -> Image.Image:
+def _draw_card(picture: Picture, caption: Caption, height: int, bed: int) -> Image.Image:
     card = Image.new("RGB", (_SHARPER * _CARD_WIDTH, _SHARPER * height), _PAGE)
     pen = ImageDraw.Draw(card)
     pen.rounded_rectangle(
         (0, 0, card.width - 1, card.height - 1), 8 * _SHARPER, _WHITE, _EDGE, _SHARPER
     )
-    _place_picture(card, pen, picture)
-    base = _SHARPER * (_INSET + _HEIGHT + 23)
+    _place_picture(card, pen, picture, bed)
+    base = _SHARPER * (_INSET + bed + 23)
     left, right = _SHARPER * _INSET, _SHARPER * (_INSET + _WIDTH)
     if caption.confidence is not None:
         share = f"{caption.confidence:.0%}"
@@ -139,9 +154,9 @@ def _faded(caption: Caption) -> str:
     return _FAINT if caption.truth is None else caption.colour
 
 
-def _place_picture(card: Image.Image, pen: ImageDraw.ImageDraw, picture: Picture) -> None:
+def _place_picture(card: Image.Image, pen: ImageDraw.ImageDraw, picture: Picture, bed: int) -> None:
     left, top = _SHARPER * _INSET, _SHARPER * _INSET
-    width, height = _SHARPER * _WIDTH, _SHARPER * _HEIGHT
+    width, height = _SHARPER * _WIDTH, _SHARPER * bed
     pen.rectangle((left, top, left + width - 1, top + height - 1), _BED)
     scale = min(width / picture.shape[1], height / picture.shape[0])
     size = (max(round(picture.shape[1] * scale), 1), max(round(picture.shape[0] * scale), 1))

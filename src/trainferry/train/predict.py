@@ -1,54 +1,43 @@
-"""Reading pictures of words: text, confidence, and a score for every character."""
+"""Asking a network about pictures; one that cannot be read stops nothing."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trainferry.errors import DataError, PictureError, UsageError
+from trainferry.errors import DataError, PictureError
+from trainferry.train.answers import Answer, Decode
 from trainferry.train.data.pictures import Picture
-from trainferry.train.reader import Logits, Reader
-from trainferry.train.tasks.decode import Lexicon, Reading, beam, greedy
+from trainferry.train.onnx_sign_facts import SignFacts
+from trainferry.train.reader import Reader
 
 PICTURE_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm")
-BEAM_WIDTH = 100
-_BATCH = 64
-
-Decode = Callable[[Logits], list[Reading]]
+_BATCH = 32
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What was read from one picture, or why nothing could be.
+    """The answer to one picture, or why there is none; `picture` is as it is in its file.
 
-    `picture` is the picture as it is in its file, `character_scores` has one score per character.
+    `views` says how many views of a sign were given; the others were filled with noise.
     """
 
     path: Path
-    text: str = ""
-    confidence: float = 0.0
-    character_scores: tuple[float, ...] = ()
+    answer: Answer | None = None
     picture: Picture | None = None
     problem: str | None = None
+    views: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        if self.problem is not None:
+        if self.answer is None:
             return {"picture": str(self.path), "problem": self.problem}
-        characters = zip(self.text, self.character_scores, strict=True)
-        return {
-            "picture": str(self.path),
-            "text": self.text,
-            "confidence": round(self.confidence, 6),
-            "characters": [
-                {"character": character, "score": round(score, 6)}
-                for character, score in characters
-            ],
-        }
+        views = {} if self.views is None else {"views": self.views}
+        return {"picture": str(self.path), **self.answer.to_json(), **views}
 
 
 def find_pictures(paths: Iterable[Path]) -> list[Path]:
@@ -72,15 +61,6 @@ def find_pictures(paths: Iterable[Path]) -> list[Path]:
     return found
 
 
-def choose_decoding(reader: Reader, width: int | None, lexicon: Lexicon | None) -> Decode:
-    """Take the best path; with a beam width or a lexicon, search."""
-    if width is not None and width < 1:
-        raise UsageError(f"a beam {width} wide holds nothing", hint="pass --beam 100, for example")
-    if width is None and lexicon is None:
-        return lambda logits: greedy(logits, merge_repeated=reader.merge_repeated)
-    return lambda logits: beam(logits, width or BEAM_WIDTH, lexicon)
-
-
 def predict(reader: Reader, paths: Sequence[Path], decode: Decode) -> Iterator[Prediction]:
     """Read every picture, in order; one that cannot be read says so and the others go on."""
     for start in range(0, len(paths), _BATCH):
@@ -95,22 +75,26 @@ def _predict_batch(reader: Reader, paths: Sequence[Path], decode: Decode) -> lis
             loaded[number] = reader.load(path)
         except PictureError as error:
             problems[number] = str(error)
-    readings: dict[int, Reading] = {}
+    answers: dict[int, Answer] = {}
     if loaded:
         logits = reader.logits(np.stack([prepared for _, prepared in loaded.values()]))
-        readings = dict(zip(loaded, decode(logits), strict=True))
+        answers = dict(zip(loaded, decode(logits), strict=True))
     return [
         Prediction(path, problem=problems[number])
         if number in problems
         else Prediction(
-            path,
-            reader.alphabet.decode(readings[number].classes),
-            readings[number].confidence,
-            readings[number].character_scores,
-            loaded[number][0],
+            path, answers[number], loaded[number][0], views=_views(reader, path, loaded[number][0])
         )
         for number, path in enumerate(paths)
     ]
+
+
+def _views(reader: Reader, path: Path, picture: Picture) -> int | None:
+    facts = reader.facts
+    if not isinstance(facts, SignFacts):
+        return None
+    files = len(reader.files_of(path))
+    return facts.picture.views if files == 1 and facts.is_strip(picture) else files
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -1,11 +1,11 @@
-"""Something that reads pictures of words: a run, or the file exported from one."""
+"""Something that answers to pictures: a run, or the file exported from one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,47 +20,98 @@ from trainferry.errors import (
     MissingPackageError,
     PictureError,
     RecordError,
+    UsageError,
 )
 from trainferry.train.build import OpenRun, open_run
 from trainferry.train.data.alphabet import Alphabet
-from trainferry.train.data.batches import WordSource
-from trainferry.train.data.inputs import network_input
-from trainferry.train.data.pictures import Filter, Picture, decode_picture, resize_picture
-from trainferry.train.onnx_facts import parse_metadata
-from trainferry.train.onnx_graph import INPUT, OUTPUT
+from trainferry.train.data.batches import Source
+from trainferry.train.data.pictures import Picture, decode_picture
+from trainferry.train.networks.attention_ocr import AttentionOCR
+from trainferry.train.onnx_builder import ATTENTION, INPUT, OUTPUT
+from trainferry.train.onnx_facts import Facts, facts_of, parse_metadata
+from trainferry.train.onnx_photo_facts import PhotoFacts
+from trainferry.train.onnx_sign_facts import SignFacts
+from trainferry.train.onnx_word_facts import WordFacts
+from trainferry.train.recipe_tasks import WordPicture
 
 Pictures = NDArray[np.uint8]  # B H W 3, RGB
-Logits = NDArray[np.float32]  # B T K
+Logits = NDArray[np.float32]  # words: B T K; photographs: B K; signs: B L K
+Attention = NDArray[np.float32]  # B L V h w
+
+BETWEEN_VIEWS = "+"
+"""`front.jpg+left.jpg` are two views of one sign."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Class scores for pictures, and the facts needed to make texts of them."""
+    """Class scores for pictures, and the facts needed to make answers of them.
+
+    `look` also tells where the network looked, if it can.
+    """
 
     name: str
     device: str
-    alphabet: Alphabet
-    case: Literal["lower", "keep"]
-    merge_repeated: bool
-    height: int
-    width: int
-    filter: Filter
+    facts: Facts
     logits: Callable[[Pictures], Logits]
+    look: Callable[[Pictures], tuple[Logits, Attention]] | None = None
+
+    @property
+    def words(self) -> WordFacts:
+        """The facts of a reader of words. Raises UsageError if it is none."""
+        if not isinstance(self.facts, WordFacts):
+            raise UsageError(
+                f"{self.name} {_purpose(self.facts)} and reads no words",
+                hint="give a run of a network that reads words, such as one of the recipe crnn",
+            )
+        return self.facts
+
+    @property
+    def photos(self) -> PhotoFacts:
+        """The facts of a reader that names photographs. Raises UsageError if it does not."""
+        if not isinstance(self.facts, PhotoFacts):
+            raise UsageError(
+                f"{self.name} {_purpose(self.facts)} and names no photographs",
+                hint="give a run of a network with classes, such as one of the recipe resnet50",
+            )
+        return self.facts
+
+    @property
+    def signs(self) -> SignFacts:
+        """The facts of a reader of signs. Raises UsageError if it is none."""
+        if not isinstance(self.facts, SignFacts):
+            raise UsageError(
+                f"{self.name} {_purpose(self.facts)} and reads no signs",
+                hint="give a run of a network that reads signs, such as one of the recipe "
+                "attention_ocr",
+            )
+        return self.facts
+
+    @property
+    def alphabet(self) -> Alphabet:
+        return Alphabet(self.words.alphabet)
 
     def prepare(self, picture: Picture) -> Picture:
         """Bring an RGB picture of any size to the one the network sees."""
-        return resize_picture(picture, self.height, self.width, self.filter)
+        return self.facts.prepare(picture)
 
     def load(self, path: Path) -> tuple[Picture, Picture]:
-        """Return a picture as it is in its file, and prepared."""
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise PictureError(
-                f"cannot read `{path}`: {error.strerror or error}", hint="check the path"
-            ) from error
-        picture = decode_picture(content)
-        return picture, self.prepare(picture)
+        """Return a picture as it is in its file, and prepared.
+
+        Several pictures of one sign, `front.jpg+left.jpg`, are only there when prepared.
+        """
+        files = self.files_of(path)
+        pictures = [_read_picture(file) for file in files]
+        if isinstance(self.facts, SignFacts) and len(files) > 1:
+            joined = self.facts.join(pictures)
+            return joined, joined
+        return pictures[0], self.prepare(pictures[0])
+
+    def files_of(self, path: Path) -> list[Path]:
+        """Return the pictures that are meant: of signs several may be given as one."""
+        parts = str(path).split(BETWEEN_VIEWS)
+        if not isinstance(self.facts, SignFacts) or path.exists() or not all(parts):
+            return [path]
+        return [Path(part) for part in parts]
 
 
 def open_reader(path: Path, *, device: str = "auto", checkpoint: str = "best") -> Reader:
@@ -82,32 +133,37 @@ def open_reader(path: Path, *, device: str = "auto", checkpoint: str = "best") -
 
 
 def run_reader(opened: OpenRun) -> Reader:
-    """Read with the network of a run, in fp32."""
-    picture, task = opened.recipe.picture, opened.recipe.task
+    """Ask the network of a run, in fp32."""
+    picture = opened.recipe.picture
+    is_bgr = isinstance(picture, WordPicture) and picture.order == "bgr"
 
     @torch.no_grad()
     def logits(pictures: Pictures) -> Logits:
-        ordered = pictures[..., ::-1] if picture.order == "bgr" else pictures
+        ordered = pictures[..., ::-1] if is_bgr else pictures
         images = torch.from_numpy(np.ascontiguousarray(ordered)).to(opened.device)
         with full_precision(opened.device):
-            scores = opened.network(network_input(images, picture))
+            scores = opened.network(opened.task.inputs(images))
         return scores.float().cpu().numpy()
+
+    @torch.no_grad()
+    def look(pictures: Pictures) -> tuple[Logits, Attention]:
+        assert isinstance(opened.network, AttentionOCR)
+        images = torch.from_numpy(np.ascontiguousarray(pictures)).to(opened.device)
+        with full_precision(opened.device):
+            scores, shares = opened.network.look(opened.task.inputs(images))
+        return scores.float().cpu().numpy(), shares.float().cpu().numpy()
 
     return Reader(
         name=f"step {opened.step} of {opened.folder}",
         device=describe_device(opened.device),
-        alphabet=opened.alphabet,
-        case=task.case,
-        merge_repeated=task.merge_repeated,
-        height=picture.height,
-        width=picture.width,
-        filter=picture.filter,
+        facts=facts_of(opened.recipe, opened.step),
         logits=logits,
+        look=look if isinstance(opened.network, AttentionOCR) else None,
     )
 
 
 def file_reader(content: bytes, name: str) -> Reader:
-    """Read with an exported file; everything else is said in the file."""
+    """Ask an exported file; everything else is said in the file."""
     session = _open_session(content, name)
     facts = parse_metadata(session.get_modelmeta().custom_metadata_map, name)
 
@@ -115,36 +171,53 @@ def file_reader(content: bytes, name: str) -> Reader:
         scores: Logits = session.run([OUTPUT], {INPUT: np.ascontiguousarray(pictures)})[0]
         return scores
 
+    def look(pictures: Pictures) -> tuple[Logits, Attention]:
+        asked = {INPUT: np.ascontiguousarray(pictures)}
+        scores, shares = session.run([OUTPUT, ATTENTION], asked)
+        return scores, shares
+
+    tells = ATTENTION in [output.name for output in session.get_outputs()]
     return Reader(
         name=f"step {facts.step} of recipe {facts.recipe}, in {name}",
         device=f"device: cpu (onnxruntime {_onnxruntime().__version__})",
-        alphabet=Alphabet(facts.alphabet),
-        case=facts.case,
-        merge_repeated=facts.merge_repeated,
-        height=facts.height,
-        width=facts.width,
-        filter=facts.filter,
+        facts=facts,
         logits=logits,
+        look=look if tells else None,
     )
 
 
-def first_samples(source: WordSource, count: int) -> tuple[list[Picture], list[str], int]:
-    """Return up to `count` readable pictures in RGB, their texts, and how many are damaged."""
+def first_samples(source: Source, count: int) -> tuple[list[Picture], list[str], int]:
+    """Return up to `count` readable pictures in RGB, their labels, and how many are damaged."""
     pictures: list[Picture] = []
-    texts: list[str] = []
+    labels: list[str] = []
     unreadable = 0
-    for number in source.kept:
+    for position in range(len(source)):
         if len(pictures) == count:
             break
         try:
-            sample = source.records.sample(int(number))
+            picture, label = source.shown(position), source.label_text(position)
         except (PictureError, RecordError):
             unreadable += 1
             continue
-        bgr = source.records.order == "bgr"
-        pictures.append(sample.picture[..., ::-1] if bgr else sample.picture)
-        texts.append(sample.text)
-    return pictures, texts, unreadable
+        pictures.append(picture)
+        labels.append(label)
+    return pictures, labels, unreadable
+
+
+def _purpose(facts: Facts) -> str:
+    if isinstance(facts, PhotoFacts):
+        return "names photographs"
+    return "reads words" if isinstance(facts, WordFacts) else "reads signs"
+
+
+def _read_picture(path: Path) -> Picture:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise PictureError(
+            f"cannot read `{path}`: {error.strerror or error}", hint="check the path"
+        ) from error
+    return decode_picture(content)
 
 
 def _open_session(content: bytes, name: str) -> Any:  # noqa: ANN401  # onnxruntime has no annotations

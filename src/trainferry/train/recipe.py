@@ -12,11 +12,22 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from trainferry.errors import RecipeError
-from trainferry.train.recipe_sections import Recipe, check_recipe
+from trainferry.train.recipe_check import check_recipe
+from trainferry.train.recipe_sections import SECTIONS, Recipe
 
 RECIPES = Path(__file__).parent / "recipes"
 
 Section = TypeVar("Section")
+
+# Two ways to say one thing: whichever is said last holds, so the other is taken back.
+_INSTEAD_OF = {
+    ("schedule", "steps"): "epochs",
+    ("schedule", "warmup_steps"): "warmup_epochs",
+    ("schedule", "boundaries"): "boundary_epochs",
+    ("schedule", "staircase_steps"): "staircase_epochs",
+    ("loop", "evaluate_every"): "evaluate_epochs",
+    ("loop", "save_every"): "save_epochs",
+}
 
 
 def list_recipes() -> list[str]:
@@ -43,8 +54,8 @@ def override_recipe(recipe: Recipe, override: str) -> Recipe:
             f"`{override}` is not of the form key=value",
             hint="write for example --set loop.batch=128",
         )
-    section, name = _find_key(key)
-    table = {name: _parse_value(text.strip())}
+    section, name = _find_key(key, sections_of(recipe))
+    table = _alone(section, {name: _parse_value(text.strip())})
     changed = _parse_section(
         type(getattr(recipe, section)), table, "--set", base=getattr(recipe, section)
     )
@@ -54,7 +65,7 @@ def override_recipe(recipe: Recipe, override: str) -> Recipe:
 def recipe_to_toml(recipe: Recipe) -> str:
     """Write every value of the recipe, so that the file alone says what was run."""
     lines = [f"name = {_toml_value(recipe.name)}"]
-    for section in _sections():
+    for section in sections_of(recipe):
         lines += ["", f"[{section}]"]
         table = getattr(recipe, section)
         lines += [f"{f.name} = {_toml_value(getattr(table, f.name))}" for f in fields(table)]
@@ -63,15 +74,19 @@ def recipe_to_toml(recipe: Recipe) -> str:
 
 def recipe_differences(one: Recipe, other: Recipe) -> dict[str, tuple[Any, Any]]:
     """Return the keys whose values differ, as `section.key`: (one, other)."""
-    return {
-        f"{section}.{f.name}": (
-            getattr(getattr(one, section), f.name),
-            getattr(getattr(other, section), f.name),
-        )
-        for section in _sections()
-        for f in fields(getattr(one, section))
-        if getattr(getattr(one, section), f.name) != getattr(getattr(other, section), f.name)
-    }
+    differences = {}
+    for section in sections_of(one):
+        mine, theirs = vars(getattr(one, section)), vars(getattr(other, section))
+        for name in {**mine, **theirs}:
+            values = mine.get(name), theirs.get(name)
+            if values[0] != values[1]:
+                differences[f"{section}.{name}"] = values
+    return differences
+
+
+def sections_of(recipe: Recipe) -> dict[str, type]:
+    """Return the sections a recipe has, which follow from its network."""
+    return SECTIONS[recipe.network.name]
 
 
 def _find_recipe(name_or_path: str | Path) -> Path:
@@ -107,15 +122,24 @@ def _read_tables(path: Path, depth: int = 0) -> dict[str, Any]:
     merged = _read_tables(_find_recipe(base), depth + 1)
     for key, value in tables.items():
         known = merged.get(key)
-        if isinstance(known, dict) and isinstance(value, dict):
-            value = {**known, **value}  # noqa: PLW2901  # a section on top of its base
+        other_network = key == "network" and _is_other(known, value)
+        if isinstance(known, dict) and isinstance(value, dict) and not other_network:
+            value = {**known, **_alone(key, value)}  # noqa: PLW2901  # on top of its base
         merged[key] = value
     return merged
 
 
+def _is_other(known: Any, value: Any) -> bool:  # noqa: ANN401  # values come from TOML
+    """Tell whether a section is about another network: the sizes of the base mean nothing then."""
+    if not isinstance(known, dict) or not isinstance(value, dict):
+        return False
+    name = known.get("name", "crnn")
+    return bool(value.get("name", name) != name)
+
+
 def _parse_recipe(tables: Mapping[str, Any], where: str, name: str) -> Recipe:
-    sections = _sections()
-    parsed: dict[str, Any] = {}
+    sections = _find_sections(tables, where)
+    parsed: dict[str, Any] = {section: kind() for section, kind in sections.items()}
     for key, table in tables.items():
         if key == "name":
             name = str(table)
@@ -177,8 +201,7 @@ def _unknown(key: str, known: list[str], where: str, what: str) -> RecipeError:
     return RecipeError(f"unknown {what} `{key}` in {where}", hint=hint)
 
 
-def _find_key(key: str) -> tuple[str, str]:
-    sections = _sections()
+def _find_key(key: str, sections: Mapping[str, type]) -> tuple[str, str]:
     section, dot, name = key.partition(".")
     if dot:
         if section not in sections:
@@ -220,6 +243,18 @@ def _toml_character(character: str) -> str:
     return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
-def _sections() -> dict[str, type]:
-    hints = typing.get_type_hints(Recipe)
-    return {name: kind for name, kind in hints.items() if name != "name"}
+def _find_sections(tables: Mapping[str, Any], where: str) -> dict[str, type]:
+    """Return what the recipe may hold; its network decides."""
+    network = tables.get("network", {})
+    name = network.get("name", "crnn") if isinstance(network, dict) else "crnn"
+    return SECTIONS[_one_of(name, tuple(SECTIONS), f"{where} [network] name")]
+
+
+def _alone(section: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Take back what the base says in epochs where this table says it in steps."""
+    taken_back: dict[str, Any] = {}
+    for name in table:
+        other = _INSTEAD_OF.get((section, name))
+        if other is not None and other not in table:
+            taken_back[other] = [] if other == "boundary_epochs" else 0.0
+    return {**taken_back, **table}

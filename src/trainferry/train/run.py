@@ -18,7 +18,7 @@ from trainferry.train.averaging import WeightAverage
 from trainferry.train.checkpoint import Checkpoint
 from trainferry.train.data.batches import (
     Batch,
-    WordSource,
+    Source,
     evaluation_batches,
     training_batches,
 )
@@ -43,9 +43,11 @@ class Run:
     optimizer: Optimizer
     scale: LossScale
     average: WeightAverage | None
-    source: WordSource
-    validation: WordSource | None
+    source: Source
+    validation: Source | None
     workers: int
+    captures: bool = False
+    is_captured: bool = False
     step: int = 0
     position: int = 0
     best_score: float | None = None

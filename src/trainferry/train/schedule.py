@@ -2,26 +2,77 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from typing import Any
 
-from trainferry.train.recipe_sections import ScheduleRecipe
+from trainferry.train.recipe_sections import Recipe, ScheduleRecipe
 
 
 def learning_rate(recipe: ScheduleRecipe, peak: float, step: int) -> float:
     """Return the rate of the update that takes the weights from `step` to `step + 1`.
 
-    As in the originals, the decay counts from step 0, not from the end of the
-    warm-up, and the very first update of a warm-up has a rate of 0.
+    As in the originals, the very first update of a warm-up has a rate of 0.
     """
     if step < recipe.warmup_steps:
         return peak * step / recipe.warmup_steps
     end = recipe.end_learning_rate
-    done = min(step, recipe.steps) / recipe.steps
     if recipe.name == "cosine":
-        return end + (peak - end) * 0.5 * (1 + math.cos(math.pi * done))
+        return end + (peak - end) * 0.5 * (1 + math.cos(math.pi * _done(recipe, step)))
     if recipe.name == "polynomial":
-        return end + (peak - end) * float((1 - done) ** recipe.power)
+        return end + (peak - end) * float((1 - _done(recipe, step)) ** recipe.power)
     if recipe.name == "piecewise":
         passed = sum(step > boundary for boundary in recipe.boundaries)
         return peak * recipe.factors[passed]
     return peak
+
+
+def peak_rate(recipe: Recipe) -> float:
+    """The rate before any decay: the recipe's, or in proportion to the batch."""
+    optimizer = recipe.optimizer
+    if optimizer.rate_for_batch:
+        return optimizer.learning_rate * recipe.loop.batch / optimizer.rate_for_batch
+    return optimizer.learning_rate
+
+
+def in_steps(recipe: Recipe, samples: int) -> Recipe:
+    """Turn the lengths that the recipe gives in epochs into steps; others stay as they are.
+
+    An epoch is `samples / batch` steps, a fraction that is cut off only after it was multiplied,
+    as the originals do. The stairs of a staircase are epochs of whole steps, as in DenseNet's
+    original: after many of them, a few steps of the run are left over.
+    """
+    schedule, loop = recipe.schedule, recipe.loop
+    per_epoch = samples / loop.batch
+    steps: dict[str, Any] = {}
+    if schedule.epochs:
+        steps["steps"] = max(1, int(per_epoch * schedule.epochs))
+    if schedule.warmup_epochs:
+        steps["warmup_steps"] = int(per_epoch * schedule.warmup_epochs)
+    if schedule.boundary_epochs:
+        steps["boundaries"] = tuple(int(per_epoch * epoch) for epoch in schedule.boundary_epochs)
+    if schedule.staircase_epochs:
+        steps["staircase_steps"] = max(1, int(int(per_epoch) * schedule.staircase_epochs))
+    every: dict[str, Any] = {}
+    if loop.evaluate_epochs:
+        every["evaluate_every"] = max(1, int(per_epoch * loop.evaluate_epochs))
+    if loop.save_epochs:
+        every["save_every"] = max(1, int(per_epoch * loop.save_epochs))
+    return dataclasses.replace(
+        recipe,
+        schedule=dataclasses.replace(schedule, **steps),
+        loop=dataclasses.replace(loop, **every),
+    )
+
+
+def _done(recipe: ScheduleRecipe, step: int) -> float:
+    """The share of the decay that lies behind, from 0 to 1."""
+    first, length = 0, recipe.steps
+    if recipe.decay_from == "warmup":
+        first, length = recipe.warmup_steps, recipe.steps - recipe.warmup_steps
+        if recipe.name == "polynomial":
+            length += 1  # the official ResNet reaches the end one step after the last
+    if recipe.staircase_steps:
+        stairs = max(1, round(length / recipe.staircase_steps))
+        return min((step - first) // recipe.staircase_steps / stairs, 1.0)
+    return min((step - first) / max(length, 1), 1.0)

@@ -12,20 +12,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from trainferry.train.data.tfrecord import frame_record
 from trainferry.train.data.whole_file import explain_write_errors
 from trainferry.train.journal import Evaluated, Event, Logged
 
 if TYPE_CHECKING:
-    from trainferry.train.data.batches import WordSource
+    from trainferry.train.data.batches import Source
 
 
 class Board:
     """Writes events for TensorBoard; `open_board` says whether that is possible here."""
 
-    def __init__(self, folder: Path, validation: WordSource | None) -> None:
+    def __init__(self, folder: Path, validation: Source | None) -> None:
         self._validation = validation
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}"
         self._path = folder / name
@@ -64,10 +62,7 @@ class Board:
 
         if self._validation is None or not event.examples:
             return
-        records, kept = self._validation.records, self._validation.kept
-        pictures = [records.sample(int(kept[each.position])).picture for each in event.examples]
-        if records.order == "bgr":
-            pictures = [np.ascontiguousarray(picture[:, :, ::-1]) for picture in pictures]
+        pictures = [self._validation.shown(each.position) for each in event.examples]
         captions = [
             Caption(read=each.read, truth=each.truth, confidence=each.confidence)
             for each in event.examples
@@ -83,7 +78,7 @@ class Board:
             self._file.write(frame_record(message.SerializeToString()))
 
 
-def open_board(folder: Path, validation: WordSource | None) -> Board | None:
+def open_board(folder: Path, validation: Source | None) -> Board | None:
     """Return a board, or None where TensorBoard is not installed."""
     try:
         import torch.utils.tensorboard  # noqa: F401  # only asked whether it is there

@@ -13,6 +13,9 @@ from trainferry.errors import CheckpointError
 from trainferry.train.averaging import WeightAverage
 from trainferry.train.build import saved_recipe
 from trainferry.train.checkpoint import load_weights
+from trainferry.train.optimizer import is_head
+from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe_tasks import ClassifyRecipe, RecogniseRecipe
 from trainferry.train.run import Run
 
 
@@ -29,7 +32,7 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     own = run.network.state_dict()
     loaded: dict[str, Tensor] = {}
     left: list[tuple[str, str]] = []
-    other_classes = _alphabet_of(origin) not in (None, run.recipe.task.alphabet)
+    other_classes = _classes_of(origin) not in (None, classes_in(run.recipe))
     for name, value in load_weights(origin).items():
         if name not in own:
             left.append((name, "the network has no such weight"))
@@ -38,8 +41,8 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
         elif own[name].shape != value.shape:
             shapes = f"{tuple(value.shape)} there, {tuple(own[name].shape)} here"
             left.append((name, f"its shape is {shapes}"))
-        elif other_classes and name.startswith("classifier."):
-            left.append((name, "its classes stand for other characters"))
+        elif other_classes and is_head(name):
+            left.append((name, f"its classes stand for other {_class_word(run.recipe)}"))
         else:
             loaded[name] = value
     if not loaded:
@@ -56,7 +59,19 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     return Transfer(tuple(loaded), tuple(left))
 
 
-def _alphabet_of(origin: Path) -> str | None:
-    """Return the characters of a run or checkpoint; a bare file of weights does not tell them."""
+def classes_in(recipe: Recipe) -> Sequence[str]:
+    """Return what the classes of a recipe's network stand for, in their order."""
+    task = recipe.task
+    if isinstance(task, RecogniseRecipe):
+        return task.alphabet
+    return task.classes if isinstance(task, ClassifyRecipe) else task.charset
+
+
+def _classes_of(origin: Path) -> Sequence[str] | None:
+    """Return the classes of a run or checkpoint; a bare file of weights does not tell them."""
     folder = origin.parent.parent if (origin / "checkpoint.json").is_file() else origin
-    return saved_recipe(folder).task.alphabet if (folder / "recipe.toml").is_file() else None
+    return classes_in(saved_recipe(folder)) if (folder / "recipe.toml").is_file() else None
+
+
+def _class_word(recipe: Recipe) -> str:
+    return "things" if isinstance(recipe.task, ClassifyRecipe) else "characters"

@@ -21,7 +21,7 @@ from tests.train.networks.golden import (
 from trainferry.train.networks.crnn import CRNN
 from trainferry.train.tasks.ctc import ctc_losses
 from trainferry.train.tasks.decode import greedy
-from trainferry.train.tf_checkpoint.load import crnn_to_tensorflow
+from trainferry.train.tf_checkpoint.load import to_tensorflow
 from trainferry.train.tf_checkpoint.names_crnn import crnn_mappings
 
 
@@ -78,8 +78,9 @@ def test_training_logits_losses_and_gradients_are_the_originals(
     assert difference(losses, golden.arrays["train_losses"]) <= 1e-3
     assert losses.mean().item() == pytest.approx(golden.facts["train_loss"], rel=1e-3)
 
-    gradients = crnn_to_tensorflow(
-        {name: of(weight.grad) for name, weight in network.named_parameters()}, "stock"
+    gradients = to_tensorflow(
+        {name: of(weight.grad) for name, weight in network.named_parameters()},
+        crnn_mappings("stock"),
     )
     expected: dict[str, tuple[float, float]] = golden.facts["gradients"]
     assert sorted(gradients) == sorted(expected)

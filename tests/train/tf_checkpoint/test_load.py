@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from trainferry.errors import CheckpointError
 from trainferry.train.networks.crnn import CRNN
+from trainferry.train.recipe_networks import CRNNRecipe
 from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.load import (
     AVERAGE,
     MOMENTUM,
-    crnn_to_tensorflow,
-    import_crnn,
+    import_network,
+    to_tensorflow,
 )
 from trainferry.train.tf_checkpoint.names_crnn import Cells, crnn_mappings
 from trainferry.train.tf_checkpoint.write import write_checkpoint
@@ -33,7 +34,7 @@ BOTH = pytest.mark.parametrize(("folder", "cells"), [(STOCK, "stock"), (FUSED, "
 
 @BOTH
 def test_every_weight_of_the_network_is_found_and_fits(folder: Path, cells: Cells) -> None:
-    imported = import_crnn(read_checkpoint(folder))
+    imported = import_network(read_checkpoint(folder), CRNNRecipe())
     network = CRNN(CLASSES, CHANNELS, HIDDEN)
     left = network.load_state_dict(
         {name: torch.from_numpy(value) for name, value in imported.weights.items()}, strict=False
@@ -46,7 +47,7 @@ def test_every_weight_of_the_network_is_found_and_fits(folder: Path, cells: Cell
 
 @BOTH
 def test_momentum_and_step_are_found(folder: Path, cells: Cells) -> None:
-    imported = import_crnn(read_checkpoint(folder))
+    imported = import_network(read_checkpoint(folder), CRNNRecipe())
     parameters = dict(CRNN(CLASSES, CHANNELS, HIDDEN).named_parameters())
     assert imported.momentum is not None
     assert {name: value.shape for name, value in imported.momentum.items()} == {
@@ -58,7 +59,7 @@ def test_momentum_and_step_are_found(folder: Path, cells: Cells) -> None:
 
 
 def test_the_column_counts_of_fused_cells_are_ignored_with_a_reason() -> None:
-    ignored = import_crnn(read_checkpoint(FUSED)).ignored
+    ignored = import_network(read_checkpoint(FUSED), CRNNRecipe()).ignored
     assert len(ignored) == 4
     assert all(name.endswith("seq_length") for name in ignored)
     assert set(ignored.values()) == {"the number of columns, constant"}
@@ -69,9 +70,9 @@ def test_back_in_tensorflows_names_every_bit_is_the_same(
     tmp_path: Path, folder: Path, cells: Cells
 ) -> None:
     checkpoint = read_checkpoint(folder)
-    imported = import_crnn(checkpoint)
-    tensors = crnn_to_tensorflow(imported.weights, cells)
-    tensors |= crnn_to_tensorflow(imported.momentum or {}, cells, ending=MOMENTUM)
+    imported = import_network(checkpoint, CRNNRecipe())
+    tensors = to_tensorflow(imported.weights, crnn_mappings(cells))
+    tensors |= to_tensorflow(imported.momentum or {}, crnn_mappings(cells), ending=MOMENTUM)
     write_checkpoint(tmp_path / "back", tensors)
     back = read_checkpoint(tmp_path / "back")
     expected = [name for name in checkpoint.names() if name.startswith("shadow_net/")]
@@ -87,8 +88,8 @@ def test_our_weights_survive_the_way_to_tensorflow_and_back(tmp_path: Path) -> N
             weight.normal_()
     weights = {name: value.detach().numpy() for name, value in network.named_parameters()}
     weights |= {name: value.numpy() for name, value in network.named_buffers() if "running" in name}
-    write_checkpoint(tmp_path / "m", crnn_to_tensorflow(weights, "stock"))
-    imported = import_crnn(read_checkpoint(tmp_path / "m")).weights
+    write_checkpoint(tmp_path / "m", to_tensorflow(weights, crnn_mappings("stock")))
+    imported = import_network(read_checkpoint(tmp_path / "m"), CRNNRecipe()).weights
     assert imported.keys() == weights.keys()
     assert all(imported[name].tobytes() == weights[name].tobytes() for name in weights)
 
@@ -99,7 +100,7 @@ def test_a_cell_computes_what_tensorflows_cell_computes() -> None:
     scope = "shadow_net/sequence_rnn_module/dynamic_rnn/dynamicrnn"
     kernel, bias = checkpoint.read(f"{scope}/w"), checkpoint.read(f"{scope}/b")
     network = CRNN(CLASSES, CHANNELS, HIDDEN)
-    weights = import_crnn(checkpoint).weights
+    weights = import_network(checkpoint, CRNNRecipe()).weights
     network.load_state_dict({n: torch.from_numpy(v) for n, v in weights.items()}, strict=False)
     columns = np.random.default_rng(0).standard_normal((6, 4)).astype(np.float32)
 
@@ -130,7 +131,7 @@ def test_averages_and_strays_of_the_upstream_project_are_recognised(tmp_path: Pa
     tensors["someone/elses"] = np.ones(2, np.float32)
     tensors["global_step"] = np.array(5, np.int32)
     write_checkpoint(tmp_path / "m", tensors)
-    imported = import_crnn(read_checkpoint(tmp_path / "m"))
+    imported = import_network(read_checkpoint(tmp_path / "m"), CRNNRecipe())
     assert imported.averages is not None
     assert imported.averages.keys() == imported.weights.keys()
     bias = "convolutions.conv1.bias"
@@ -147,7 +148,9 @@ def test_half_precision_weights_become_float32(tmp_path: Path) -> None:
     name = "shadow_net/sequence_rnn_module/w"
     tensors[name] = tensors[name].astype(np.float16)
     write_checkpoint(tmp_path / "m", tensors)
-    value = import_crnn(read_checkpoint(tmp_path / "m")).weights["classifier.weight"]
+    value = import_network(read_checkpoint(tmp_path / "m"), CRNNRecipe()).weights[
+        "classifier.weight"
+    ]
     assert value.dtype == np.float32
     assert np.array_equal(value.T, tensors[name].astype(np.float32))
 
@@ -156,7 +159,7 @@ def test_a_missing_variable_is_listed(tmp_path: Path) -> None:
     tensors = all_tensors(read_checkpoint(STOCK))
     del tensors["shadow_net/feature_extraction_module/bn3/gamma"]
     write_checkpoint(tmp_path / "m", tensors)
-    imported = import_crnn(read_checkpoint(tmp_path / "m"))
+    imported = import_network(read_checkpoint(tmp_path / "m"), CRNNRecipe())
     assert imported.missing == ["shadow_net/feature_extraction_module/bn3/gamma"]
 
 
@@ -179,7 +182,7 @@ def test_a_variable_of_an_impossible_shape_is_told(
     tensors[name] = np.ones(shape, np.float32)
     write_checkpoint(tmp_path / "m", tensors)
     with pytest.raises(CheckpointError, match="has the shape"):
-        import_crnn(read_checkpoint(tmp_path / "m"))
+        import_network(read_checkpoint(tmp_path / "m"), CRNNRecipe())
 
 
 @pytest.mark.parametrize(
@@ -198,27 +201,27 @@ def test_a_variable_of_another_type_is_told(tmp_path: Path, name: str, value: Ar
     tensors = all_tensors(read_checkpoint(STOCK))
     write_checkpoint(tmp_path / "model.ckpt", {**tensors, name: value})
     with pytest.raises(CheckpointError, match=f"`{name}` .* cannot be"):
-        import_crnn(read_checkpoint(tmp_path / "model.ckpt"))
+        import_network(read_checkpoint(tmp_path / "model.ckpt"), CRNNRecipe())
 
 
 def test_another_network_is_told_with_what_is_nearest(tmp_path: Path) -> None:
     names = ("resnet/conv1/W", "resnet/conv1/W/Momentum", "resnet/dense/kernel")
     write_checkpoint(tmp_path / "m", {name: np.ones(2, np.float32) for name in names})
-    with pytest.raises(CheckpointError, match=r"not a checkpoint of the CRNN.*`resnet/conv1/W`"):
-        import_crnn(read_checkpoint(tmp_path / "m"))
+    with pytest.raises(CheckpointError, match=r"not a checkpoint of a crnn.*`resnet/conv1/W`"):
+        import_network(read_checkpoint(tmp_path / "m"), CRNNRecipe())
 
 
 def test_the_old_architecture_is_named(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "m", {"shadow/conv1/W": np.ones(2, np.float32)})
     with pytest.raises(CheckpointError) as info:
-        import_crnn(read_checkpoint(tmp_path / "m"))
+        import_network(read_checkpoint(tmp_path / "m"), CRNNRecipe())
     assert "2017" in info.value.hint
 
 
 def test_a_real_checkpoint_of_another_recogniser_is_refused(shared: Path) -> None:
     folder = shared / "data" / "tf1_checkpoint_bilstm_ctc"
     with pytest.raises(CheckpointError, match="nearest in the file: `bidirectional_rnn/"):
-        import_crnn(read_checkpoint(folder))
+        import_network(read_checkpoint(folder), CRNNRecipe())
 
 
 def test_both_sets_of_names_have_the_46_variables_of_the_original() -> None:

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainferry.train.recipe_sections import AugmentRecipe
+from trainferry.devices.device import send
+from trainferry.train.recipe_tasks import WordAugment
 
 
-def augment(images: Tensor, recipe: AugmentRecipe) -> Tensor:
+def augment(images: Tensor, recipe: WordAugment) -> Tensor:
     """Bend, colour, blur and disturb pictures as much as the recipe says."""
     if recipe.geometry:
         images = _bend(images, recipe.geometry)
@@ -103,7 +104,8 @@ class _Draw:
     """Per-picture random numbers, B 1 1 each, in the order they are asked for."""
 
     def __init__(self, count: int, numbers: int, like: Tensor) -> None:
-        self._columns = iter(torch.rand(numbers, count, 1, 1).to(like.device).unbind())
+        drawn = torch.rand(numbers, count, 1, 1)
+        self._columns = iter(send(drawn, like.device).unbind())
 
     def unit(self) -> Tensor:
         return next(self._columns)

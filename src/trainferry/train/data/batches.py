@@ -1,4 +1,4 @@
-"""Batches of words: the order of the samples, and their way from records to tensors.
+"""Batches: the order of the samples, and their way from a source to tensors.
 
 The stream of training samples is endless: pass after pass over the kept samples,
 each pass in an order of its own that follows from the seed alone. Batch number n
@@ -11,31 +11,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from trainferry.errors import DataError, TrainferryError
-from trainferry.train.data.alphabet import Alphabet
-from trainferry.train.data.word_records import WordRecords
+from trainferry.errors import TrainferryError
+from trainferry.train.data.pictures import Picture
 
-MOST_BAD_IN_A_ROW = 100
+Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
 class Batch:
     """What one step sees. Only rows that are `valid` count in an evaluation."""
 
-    images: Tensor  # uint8 B H W C
-    labels: Tensor  # int64 B L, padded with the blank
-    lengths: Tensor  # int64 B
+    images: Tensor  # uint8 or float32, 0 to 255, B H W C
+    labels: Tensor  # int64; words: B L, padded with the blank; photographs: B
+    lengths: Tensor  # int64 B, of the labels
     valid: Tensor  # bool B
     positions: Tensor  # int64 B, number of the sample in its set
     skipped: Tensor  # int64, samples that could not be read
-    texts: tuple[str, ...] = ()  # in evaluations: what was written, known characters or not
+    texts: tuple[str, ...] = ()  # in evaluations of words: what was written, all characters
+    soft: Tensor | None = None  # float32 B K, shares of classes where pictures were mixed
 
     def to(self, device: torch.device) -> Batch:
         return self._map(lambda part: part.to(device, non_blocking=True))
@@ -59,88 +59,35 @@ class Batch:
         return replace(self, **changed)
 
     def _tensors(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "texts"}
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
 
-@dataclass(frozen=True)
-class WordSource:
-    """Samples of a record set that are fit for use, and how their labels are written."""
-
-    records: WordRecords
-    alphabet: Alphabet
-    kept: np.ndarray[Any, np.dtype[np.int64]]
-    max_length: int
+class Source(Protocol):
+    """Samples that are fit for use, in a fixed order."""
 
     def __len__(self) -> int:
-        return len(self.kept)
+        """Return the number of samples."""
 
-    def text(self, position: int) -> str:
-        return self.records.text(int(self.kept[position]))
+    def training_batch(self, positions: Positions, places: Positions, seed: int) -> Batch:
+        """Read samples to train on; one that cannot be read is counted and replaced.
 
-    def batch(
-        self, positions: np.ndarray[Any, np.dtype[np.int64]], size: int, *, replacing: bool
-    ) -> Batch:
-        """Read the samples at `positions` and fill up to `size` rows.
-
-        A sample that cannot be read is counted as skipped. In training, when `replacing`,
-        the next readable one takes its place; in an evaluation its row is not valid, and
-        labels leave out characters that the alphabet does not have: `texts` keeps them.
+        `places` number the samples in the endless stream: whatever is random about a
+        sample follows from the seed and its place.
         """
-        height, width = self.records.height, self.records.width
-        images = np.zeros((size, height, width, 3), np.uint8)
-        labels = np.full((size, self.max_length), self.alphabet.blank, np.int64)
-        lengths = np.zeros(size, np.int64)
-        valid = np.zeros(size, np.bool_)
-        texts = [""] * size
-        read = np.zeros(size, np.int64)
-        skipped = 0
-        found = self.records.fill(images[: len(positions)], self.kept[positions].tolist())
-        for row, position in enumerate(positions.tolist()):
-            used, text = position, found[row]
-            if text is None:
-                skipped += 1
-                if not replacing:
-                    continue
-                used, text = self._fill_with_next(images[row], position)
-            known = text if replacing else self._known(text)
-            classes = self.alphabet.encode(known)
-            labels[row, : len(classes)] = classes
-            lengths[row] = len(classes)
-            read[row] = used
-            valid[row] = True
-            texts[row] = text
-        return Batch(
-            torch.from_numpy(images),
-            torch.from_numpy(labels),
-            torch.from_numpy(lengths),
-            torch.from_numpy(valid),
-            torch.from_numpy(read),
-            torch.tensor(skipped),
-            () if replacing else tuple(texts),
-        )
 
-    def _fill_with_next(
-        self, picture: np.ndarray[Any, np.dtype[np.uint8]], position: int
-    ) -> tuple[int, str]:
-        """Take the first readable sample after `position`: always the same one."""
-        for step in range(1, min(MOST_BAD_IN_A_ROW, len(self))):
-            candidate = (position + step) % len(self)
-            text = self.records.fill(picture[None], [int(self.kept[candidate])])[0]
-            if text is not None:
-                return candidate, text
-        bad = min(MOST_BAD_IN_A_ROW, len(self))
-        raise DataError(
-            f"{bad} samples in a row cannot be read, from sample {position} on",
-            hint="run `trainferry data check` on this folder to see what is wrong",
-        )
+    def evaluation_batch(self, positions: Positions, size: int) -> Batch:
+        """Read samples to score; rows up to `size`, and what cannot be read, are not valid."""
 
-    def _known(self, text: str) -> str:
-        known = "".join(character for character in text if character in self.alphabet)
-        return known[: self.max_length]
+    def shown(self, position: int) -> Picture:
+        """Return a picture as a person wants to see it: RGB bytes."""
+
+    def label_text(self, position: int) -> str:
+        """Return what a picture shows, in words."""
 
 
 def training_batches(
-    source: WordSource, *, batch: int, seed: int, start: int, workers: int, pinned: bool
+    source: Source, *, batch: int, seed: int, start: int, workers: int, pinned: bool
 ) -> Iterator[Batch]:
     """Yield the batches of the training stream from number `start` on, without end."""
     steps = _Stream(source, batch, seed)
@@ -148,7 +95,7 @@ def training_batches(
 
 
 def evaluation_batches(
-    source: WordSource, *, batch: int, workers: int, pinned: bool
+    source: Source, *, batch: int, workers: int, pinned: bool
 ) -> Iterator[Batch]:
     """Yield every sample once, in order; the last batch is filled up and masked."""
     count = -(-len(source) // batch)
@@ -157,45 +104,51 @@ def evaluation_batches(
 
 def stream_positions(
     count: int, batch: int, seed: int, number: int, rank: int = 0, ranks: int = 1
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+) -> Positions:
     """Return which samples batch `number` of the stream holds, or one rank's share of them."""
-    assert batch % ranks == 0
-    share = batch // ranks
-    first = number * batch + rank * share
-    places = np.arange(first, first + share, dtype=np.int64)
-    positions = np.empty(share, np.int64)
+    places = stream_places(batch, number, rank, ranks)
+    positions = np.empty(len(places), np.int64)
     for turn in np.unique(places // count):
         here = places // count == turn
         positions[here] = _pass_order(count, seed, int(turn))[places[here] % count]
     return positions
 
 
+def stream_places(batch: int, number: int, rank: int = 0, ranks: int = 1) -> Positions:
+    """Return where in the stream the samples of a batch, or of one rank's share, stand."""
+    assert batch % ranks == 0
+    share = batch // ranks
+    first = number * batch + rank * share
+    return np.arange(first, first + share, dtype=np.int64)
+
+
 @lru_cache(maxsize=4)
-def _pass_order(count: int, seed: int, turn: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _pass_order(count: int, seed: int, turn: int) -> Positions:
     return np.random.default_rng([seed, turn]).permutation(count)
 
 
 @dataclass(frozen=True)
 class _Stream(Dataset[Batch]):
-    source: WordSource
+    source: Source
     size: int
     seed: int
 
     def __getitem__(self, number: int) -> Batch:
         positions = stream_positions(len(self.source), self.size, self.seed, number)
-        return self.source.batch(positions, self.size, replacing=True)
+        places = stream_places(self.size, number)
+        return self.source.training_batch(positions, places, self.seed)
 
 
 @dataclass(frozen=True)
 class _InOrder(Dataset[Batch]):
-    source: WordSource
+    source: Source
     size: int
 
     def __getitem__(self, number: int) -> Batch:
         first = number * self.size
         last = min(first + self.size, len(self.source))
         positions = np.arange(first, last, dtype=np.int64)
-        return self.source.batch(positions, self.size, replacing=False)
+        return self.source.evaluation_batch(positions, self.size)
 
 
 def _load(dataset: Dataset[Batch], numbers: range, workers: int, pinned: bool) -> Iterator[Batch]:

@@ -7,15 +7,15 @@ from torch import Tensor
 
 from trainferry.devices.device import channels_last_helps
 from trainferry.train.data.augment import augment
-from trainferry.train.recipe_sections import AugmentRecipe, PictureRecipe
+from trainferry.train.recipe_tasks import WordAugment, WordPicture
 
 
 def network_input(
-    images: Tensor, picture: PictureRecipe, variation: AugmentRecipe | None = None
+    images: Tensor, picture: WordPicture, variation: WordAugment | None = None
 ) -> Tensor:
     """Map bytes, B H W C, to values, B C H W, varied if asked, in the range of the recipe."""
     values = images.permute(0, 3, 1, 2).float()
-    if variation is not None and variation != AugmentRecipe():
+    if variation is not None and variation != WordAugment():
         values = augment(values, variation)
     values = values / 127.5 - 1 if picture.scale == "unit" else (values - 127.5) / 255
     if channels_last_helps(images.device):

@@ -20,15 +20,18 @@ MODULES = (1, 4, 3)
 BLOCKS = 4
 _STEM = 64
 _FRONT = 256
-_HEAD = 128
-_LAST = 2048
 _EPSILON = 1e-5
 
 
 class HRNet(nn.Module):
-    """Names what is in a picture, one score per class."""
+    """Names what is in a picture, one score per class.
 
-    def __init__(self, classes: int, width: int = 18, norm_decay: float = 0.999) -> None:
+    `head` is the number of channels of the finest branch on its way to the classifier.
+    """
+
+    def __init__(
+        self, classes: int, width: int = 18, head: int = 128, norm_decay: float = 0.999
+    ) -> None:
         super().__init__()
         self.stem = nn.Sequential(_Unit(3, _STEM, 3, 2), _Unit(_STEM, _STEM, 3, 2))
         self.front = nn.Sequential(
@@ -45,13 +48,13 @@ class HRNet(nn.Module):
             for stage in range(len(MODULES) - 1)
         )
         self.head = nn.ModuleList(
-            _Bottleneck(width * 2**branch, _HEAD * 2**branch) for branch in range(4)
+            _Bottleneck(width * 2**branch, head * 2**branch) for branch in range(4)
         )
         self.head_downs = nn.ModuleList(
-            _Unit(_HEAD * 2**branch, _HEAD * 2 ** (branch + 1), 3, 2) for branch in range(3)
+            _Unit(head * 2**branch, head * 2 ** (branch + 1), 3, 2) for branch in range(3)
         )
-        self.last = _Unit(_HEAD * 8, _LAST, 1)
-        self.classifier = build_classifier(_LAST, classes)
+        self.last = _Unit(head * 8, head * 16, 1)
+        self.classifier = build_classifier(head * 16, classes)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 start_scaled(module.weight, scale=2.0, fan="out")

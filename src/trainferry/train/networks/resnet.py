@@ -35,33 +35,37 @@ BLOCKS = {
     200: (3, 24, 36, 3),
 }
 _EPSILON = 1e-5
-_STEM = 64
 
 
 class ResNet(nn.Module):
     """Names what is in a picture, one score per class."""
 
     def __init__(
-        self, classes: int, size: int = 50, version: Version = 1, norm_decay: float = 0.997
+        self,
+        classes: int,
+        size: int = 50,
+        version: Version = 1,
+        width: int = 64,
+        norm_decay: float = 0.997,
     ) -> None:
         super().__init__()
         self.version = version
-        self.stem = FixedConvolution(3, _STEM, kernel=7, stride=2)
-        self.stem_norm = _norm(_STEM, norm_decay) if version == 1 else nn.Identity()
+        self.stem = FixedConvolution(3, width, kernel=7, stride=2)
+        self.stem_norm = _norm(width, norm_decay) if version == 1 else nn.Identity()
         self.pool = SameMaxPool(kernel=3, stride=2)
         expansion = 4 if size >= 50 else 1
-        channels = _STEM
+        channels = width
         stages: list[nn.Module] = []
         for stage, count in enumerate(BLOCKS[size]):
-            width = _STEM * 2**stage
+            inner = width * 2**stage
             blocks = []
             for number in range(count):
                 stride = 2 if stage > 0 and number == 0 else 1
-                outputs = width * expansion
+                outputs = inner * expansion
                 widths = (
-                    (channels, width, width, outputs)
+                    (channels, inner, inner, outputs)
                     if expansion > 1
-                    else (channels, width, outputs)
+                    else (channels, inner, outputs)
                 )
                 blocks.append(_Block(widths, stride, version, number == 0, norm_decay))
                 channels = outputs

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
+from trainferry.train.data.inputs import network_input
 from trainferry.train.mistakes import Mistakes
+from trainferry.train.recipe_tasks import WordAugment, WordPicture
 from trainferry.train.score import WordScore, choose_protocol
 from trainferry.train.tasks.ctc import ctc_losses, impossible_labels
 from trainferry.train.tasks.decode import Reading, greedy
@@ -35,6 +37,18 @@ class Recognise:
     max_length: int
     merge_repeated: bool = True
     protocol: str = "exact"
+    picture: WordPicture = field(default_factory=WordPicture)
+    augment: WordAugment = field(default_factory=WordAugment)
+
+    def inputs(self, images: Tensor) -> Tensor:
+        return network_input(images, self.picture)
+
+    def vary(self, batch: Batch) -> tuple[Tensor, Batch]:
+        return network_input(batch.images, self.picture, self.augment), batch
+
+    def hints(self, batch: Batch) -> tuple[Tensor, ...]:
+        del batch
+        return ()
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:
         return ctc_losses(logits, batch.labels, batch.lengths)

@@ -62,7 +62,16 @@ class Score(Protocol):
 
 
 class Task(Protocol):
-    """Loss, decoding and score of one kind of network."""
+    """Input, loss, decoding and score of one kind of network."""
+
+    def inputs(self, images: Tensor) -> Tensor:
+        """Map pictures, B H W C with values 0 to 255, to what the network takes, B C H W."""
+
+    def vary(self, batch: Batch) -> tuple[Tensor, Batch]:
+        """Return the inputs of a training batch, varied, and the batch with fitting labels."""
+
+    def hints(self, batch: Batch) -> tuple[Tensor, ...]:
+        """Return what the network is told in training beside its inputs."""
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:
         """Return the loss of each sample, B, in float32; the loop takes the mean."""

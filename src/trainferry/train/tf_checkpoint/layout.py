@@ -49,6 +49,7 @@ def _one(function: Callable[[Array], Array]) -> Callable[[Array], tuple[Array, .
     return lambda values: (function(values),)
 
 
+SCALAR = Layout(0, _one(np.copy), np.copy)
 AS_IS = Layout(1, _one(np.copy), np.copy)
 CONVOLUTION = Layout(4, _one(_transposed(3, 2, 0, 1)), _transposed(2, 3, 1, 0))  # HWIO, OIHW
 MATRIX = Layout(2, _one(_transposed(1, 0)), _transposed(1, 0))

@@ -1,34 +1,45 @@
-"""Brings the weights of a TensorFlow CRNN into ours, and back."""
+"""Brings the variables of a TensorFlow checkpoint into a network of ours, and back."""
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trainferry.errors import CheckpointError
+from trainferry.train.recipe_networks import NetworkRecipe
 from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
 from trainferry.train.tf_checkpoint.layout import LSTM_BIAS, LSTM_KERNEL, Layout
 from trainferry.train.tf_checkpoint.mapping import TensorMapping
-from trainferry.train.tf_checkpoint.names_crnn import SCOPE, Cells, crnn_mappings, find_cells
+from trainferry.train.tf_checkpoint.names import VariableNames, variable_names
+from trainferry.train.tf_checkpoint.names_crnn import SCOPE, Cells
+from trainferry.train.tf_checkpoint.refuse import check_network
 
 MOMENTUM = "/Momentum"
+LARS = "/LARSOptimizer"
 AVERAGE = "/ExponentialMovingAverage"
 
+Optimizer: TypeAlias = Literal["momentum", "lars"]
+
+# What a mean has counted when the checkpoint does not tell: as good as never having been zero.
+SETTLED = 1e6
+
 _SCALARS = ("global_step", "loss_scale", "good_steps", "bad_steps")
+_SLOTS: dict[Optimizer, str] = {"momentum": MOMENTUM, "lars": LARS}
 _IGNORED = {
     re.compile(r"/dynamicbase/seq_length$"): "the number of columns, constant",
     re.compile(rf"^{SCOPE[:-1]}_\d+/"): "a second copy of the graph, saved by accident",
-    re.compile(r"/(Adam|Adam_1|RMSProp|RMSProp_1|Adadelta|Adadelta_1|Adagrad)$"): (
+    re.compile(r"/(Adam|Adam_1|RMSProp|RMSProp_1|Adadelta|Adadelta_1|Adagrad|LARSOptimizer)$"): (
         "state of an optimizer whose state is not imported"
     ),
     re.compile(r"^(beta1_power|beta2_power)$"): "state of an optimizer that is not imported",
     re.compile(r"(^|/)(local_step|biased)$"): "bookkeeping of an average",
+    re.compile(r"^signal_early_stopping/"): "tells workers to stop",
+    re.compile(r"^npu_runconfig/"): "counts the loop on the device",
 }
 
 
@@ -36,11 +47,13 @@ _IGNORED = {
 class ImportedWeights:
     """What a checkpoint held, under our names; every tensor of it is in one of the lists.
 
-    `momentum` and `averages` are None where the checkpoint has none.
+    `momentum` and `averages` are None where the checkpoint has none, `optimizer` says whose
+    momentum it is. `made` are weights of ours that the checkpoint lacks and training asks for.
     """
 
-    cells: Cells
+    cells: Cells | None
     weights: dict[str, NDArray[Any]]
+    optimizer: Optimizer | None
     momentum: dict[str, NDArray[Any]] | None
     averages: dict[str, NDArray[Any]] | None
     step: int | None
@@ -52,55 +65,58 @@ class ImportedWeights:
     ignored: dict[str, str]
     unmatched: list[str]
     missing: list[str]
+    made: list[str]
 
     @property
     def classes(self) -> int:
-        return int(self.weights["classifier.weight"].shape[0])
+        """The outputs of the network, with the blank or the background."""
+        (weight,) = (self.weights[n] for n in self.weights if n.endswith("classifier.weight"))
+        return int(weight.shape[0])
 
 
-def import_crnn(checkpoint: TensorFlowCheckpoint) -> ImportedWeights:
-    """Read every variable of a CRNN and its training state.
+def import_network(checkpoint: TensorFlowCheckpoint, network: NetworkRecipe) -> ImportedWeights:
+    """Read every variable of a network and its training state.
 
-    Raises CheckpointError when the checkpoint is of another network; a variable that is
-    only missing is listed in `missing`.
+    Raises CheckpointError when the checkpoint is of another network, or of another size; a
+    variable that is only missing is listed in `missing`.
     """
     names = checkpoint.names()
-    cells = find_cells(names)
-    mappings = crnn_mappings(cells)
-    missing = [mapping.tensorflow for mapping in mappings if mapping.tensorflow not in checkpoint]
-    if len(missing) > len(mappings) // 2:
-        raise _another_network(checkpoint, missing)
+    known = variable_names(network, names)
+    check_network(checkpoint, network, known)
+    every = (*known.needed, *known.for_training)
+    weights = _read_all(checkpoint, every, "")
+    made = _settle_means(weights, known.for_training)
+    optimizer, momentum = _read_momentum(checkpoint, known.needed)
+    averages = _read_all(checkpoint, known.needed, AVERAGE)
+    scalars = _read_scalars(checkpoint, known)
 
-    weights = _read_all(checkpoint, mappings, "")
-    momentum = _read_all(checkpoint, mappings, MOMENTUM)
-    averages = _read_all(checkpoint, mappings, AVERAGE)
-    scalars: dict[str, Any] = {
-        name: _read_scalar(checkpoint, name).item() for name in _SCALARS if name in checkpoint
-    }
-    endings = ("", MOMENTUM, AVERAGE)
-    wanted = {mapping.tensorflow + ending for mapping in mappings for ending in endings}
-    mapped = [name for name in names if name in wanted or name in scalars]
-    left = [name for name in names if name not in wanted and name not in scalars]
+    endings = ("", AVERAGE, _SLOTS[optimizer or "momentum"])
+    wanted = {mapping.tensorflow + ending for mapping in every for ending in endings}
+    wanted |= {name for name, _ in scalars.values()}
+    left = [name for name in names if name not in wanted]
     ignored = {name: reason for name in left if (reason := _reason_to_ignore(name)) is not None}
+    step_name, step = scalars.get("global_step", ("", None))
     return ImportedWeights(
-        cells=cells,
+        cells=known.cells,
         weights=weights,
-        momentum=momentum or None,
+        optimizer=optimizer,
+        momentum=momentum,
         averages=averages or None,
-        step=scalars.get("global_step"),
-        step_type=checkpoint.dtype("global_step") if "global_step" in scalars else None,
-        loss_scale=scalars.get("loss_scale"),
-        good_steps=scalars.get("good_steps"),
-        bad_steps=scalars.get("bad_steps"),
-        mapped=mapped,
+        step=step,
+        step_type=checkpoint.dtype(step_name) if step_name else None,
+        loss_scale=scalars.get("loss_scale", ("", None))[1],
+        good_steps=scalars.get("good_steps", ("", None))[1],
+        bad_steps=scalars.get("bad_steps", ("", None))[1],
+        mapped=[name for name in names if name in wanted],
         ignored=ignored,
         unmatched=[name for name in left if name not in ignored],
-        missing=missing,
+        missing=[one.tensorflow for one in known.needed if one.tensorflow not in checkpoint],
+        made=made,
     )
 
 
-def crnn_to_tensorflow(
-    weights: Mapping[str, NDArray[Any]], cells: Cells, *, ending: str = ""
+def to_tensorflow(
+    weights: Mapping[str, NDArray[Any]], mappings: Iterable[TensorMapping], *, ending: str = ""
 ) -> dict[str, NDArray[Any]]:
     """Return our weights, momenta or averages under TensorFlow's names and in its layout.
 
@@ -110,13 +126,13 @@ def crnn_to_tensorflow(
         mapping.tensorflow + ending: mapping.layout.to_tensorflow(
             *(weights[name] for name in mapping.ours)
         )
-        for mapping in crnn_mappings(cells)
+        for mapping in mappings
         if all(name in weights for name in mapping.ours)
     }
 
 
 def _read_all(
-    checkpoint: TensorFlowCheckpoint, mappings: tuple[TensorMapping, ...], ending: str
+    checkpoint: TensorFlowCheckpoint, mappings: Iterable[TensorMapping], ending: str
 ) -> dict[str, NDArray[Any]]:
     weights: dict[str, NDArray[Any]] = {}
     for mapping in mappings:
@@ -128,7 +144,7 @@ def _read_all(
             raise CheckpointError(
                 f"`{name}` in {checkpoint.prefix} has the shape {shape}, "
                 f"which `{mapping.ours[0]}` cannot have",
-                hint="this checkpoint is of another network, or of a changed CRNN",
+                hint="this checkpoint is of another network, or of a changed one",
             )
         if not re.match(r"b?float", checkpoint.dtype(name)):
             raise _wrong_type(checkpoint, name, "weights")
@@ -137,9 +153,45 @@ def _read_all(
     return weights
 
 
-def _read_scalar(checkpoint: TensorFlowCheckpoint, name: str) -> NDArray[Any]:
+def _read_momentum(
+    checkpoint: TensorFlowCheckpoint, mappings: Iterable[TensorMapping]
+) -> tuple[Optimizer | None, dict[str, NDArray[Any]] | None]:
+    """What an optimizer kept of its updates, and which optimizer it was."""
+    trained = [mapping for mapping in mappings if mapping.trained]
+    for optimizer, ending in _SLOTS.items():
+        if momentum := _read_all(checkpoint, trained, ending):
+            return optimizer, momentum
+    return None, None
+
+
+def _settle_means(weights: dict[str, NDArray[Any]], mappings: Iterable[TensorMapping]) -> list[str]:
+    """Where the state of a mean is not in the checkpoint, let it go on as a plain average."""
+    made = []
+    for mapping in mappings:
+        layer, _, entry = mapping.ours[0].rpartition(".")
+        mean = weights.get(f"{layer}.running_mean")
+        if mapping.ours[0] not in weights and mean is not None:
+            settled = mean.copy() if entry == "biased" else np.array(SETTLED, np.float32)
+            weights[mapping.ours[0]] = settled
+            made.append(mapping.ours[0])
+    return made
+
+
+def _read_scalars(
+    checkpoint: TensorFlowCheckpoint, known: VariableNames
+) -> dict[str, tuple[str, Any]]:
+    """The counters of training with their names in the file, in the network's scope or outside."""
+    found: dict[str, tuple[str, Any]] = {}
+    for short in _SCALARS:
+        for name in (known.scope + short, short):
+            if name in checkpoint and short not in found:
+                found[short] = name, _read_scalar(checkpoint, name, short).item()
+    return found
+
+
+def _read_scalar(checkpoint: TensorFlowCheckpoint, name: str, short: str) -> NDArray[Any]:
     """Return one number, 0 or more; all but the loss scale count steps and are whole."""
-    kind = "float" if name == "loss_scale" else "int"
+    kind = "float" if short == "loss_scale" else "int"
     if checkpoint.dtype(name).startswith(kind):
         values = checkpoint.read(name)
         if values.size == 1 and np.isfinite(values).all() and values.item() >= 0:
@@ -151,7 +203,7 @@ def _wrong_type(checkpoint: TensorFlowCheckpoint, name: str, wanted: str) -> Che
     return CheckpointError(
         f"`{name}` in {checkpoint.prefix} is {checkpoint.dtype(name)} of shape "
         f"{checkpoint.shape(name)} and cannot be {wanted}",
-        hint="this checkpoint is of another network, or of a changed CRNN",
+        hint="this checkpoint is of another network, or of a changed one",
     )
 
 
@@ -164,23 +216,3 @@ def _fits_gates(layout: Layout, shape: tuple[int, ...]) -> bool:
 
 def _reason_to_ignore(name: str) -> str | None:
     return next((reason for pattern, reason in _IGNORED.items() if pattern.search(name)), None)
-
-
-def _another_network(checkpoint: TensorFlowCheckpoint, missing: list[str]) -> CheckpointError:
-    names = checkpoint.names()
-    plain = [name for name in names if not name.endswith((MOMENTUM, AVERAGE))]
-    # A few kinds of variables are enough to show; comparing all would take seconds.
-    near = {
-        name: None
-        for wanted in missing[::6]
-        for name in difflib.get_close_matches(wanted, plain, n=1, cutoff=0.4)
-    }
-    shown = ", ".join(f"`{name}`" for name in list(near or plain)[:3])
-    old = any(name.startswith("shadow/") for name in names)
-    return CheckpointError(
-        f"{checkpoint.prefix} is not a checkpoint of the CRNN: of its variables {len(missing)} "
-        f"are missing, the first is `{missing[0]}`; nearest in the file: {shown or 'none'}",
-        hint="this is the CRNN of 2017, another architecture, which cannot be imported"
-        if old
-        else "see what is in it with `trainferry import-checkpoint CKPT --list`",
-    )

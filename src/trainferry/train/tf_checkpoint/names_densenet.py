@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from trainferry.train.networks.densenet import LAYERS
+from trainferry.train.tf_checkpoint.layout import AS_IS, SCALAR
 from trainferry.train.tf_checkpoint.mapping import (
     TensorMapping,
     classifier_mappings,
@@ -16,6 +15,27 @@ from trainferry.train.tf_checkpoint.mapping import (
 
 def densenet_mappings(size: int) -> tuple[TensorMapping, ...]:
     """Every variable that inference needs; convolutions are numbered, normalisations named."""
+    convolutions, norms = _layers(size)
+    found = [
+        convolution_mapping(f"{numbered('conv2d', number)}/kernel", ours)
+        for number, ours in enumerate(convolutions)
+    ]
+    for scope, ours in norms:
+        found += norm_mappings(scope, ours)
+    return (*found, *classifier_mappings("linear", "classifier"))
+
+
+def debias_mappings(size: int) -> tuple[TensorMapping, ...]:
+    """What the means need to go on; TensorFlow repeats the scope in front of their names."""
+    return tuple(
+        TensorMapping(f"{scope}/{scope}/moving_mean/{name}", (f"{ours}.{name}",), layout, False)
+        for scope, ours in _layers(size)[1]
+        for name, layout in (("biased", AS_IS), ("local_step", SCALAR))
+    )
+
+
+def _layers(size: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """Our convolutions in TensorFlow's order, and its scopes of norms with ours."""
     convolutions: list[str] = ["stem"]
     norms: list[tuple[str, str]] = []
     blocks = LAYERS[size]
@@ -30,13 +50,4 @@ def densenet_mappings(size: int) -> tuple[TensorMapping, ...]:
             transition = f"parts.{2 * block + 1}"
             convolutions.append(f"{transition}.convolution")
             norms.append((f"trans_{block}_batch1", f"{transition}.norm"))
-    norms.append(("linear_batch", "last_norm"))
-    return tuple(_mappings(convolutions, norms))
-
-
-def _mappings(convolutions: list[str], norms: list[tuple[str, str]]) -> Iterator[TensorMapping]:
-    for number, ours in enumerate(convolutions):
-        yield convolution_mapping(f"{numbered('conv2d', number)}/kernel", ours)
-    for scope, ours in norms:
-        yield from norm_mappings(scope, ours)
-    yield from classifier_mappings("linear", "classifier")
+    return convolutions, [*norms, ("linear_batch", "last_norm")]

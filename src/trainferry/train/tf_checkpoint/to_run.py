@@ -9,21 +9,24 @@ from typing import Any, Literal, TypeAlias
 
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
+from trainferry.devices.loss_scale import LossScale, LossScaleOptions
 from trainferry.errors import CheckpointError, UsageError
 from trainferry.train.build import build_network, open_folder
 from trainferry.train.checkpoint import Checkpoint, list_checkpoints, save_checkpoint
 from trainferry.train.data.alphabet import Alphabet
+from trainferry.train.optimizer import freeze_untrained
 from trainferry.train.recipe import recipe_to_toml
 from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe_tasks import RecogniseRecipe, WordPicture
 from trainferry.train.tf_checkpoint.load import ImportedWeights
 
 Origin: TypeAlias = Literal["upstream", "zoo"]
 
 
 def choose_origin(imported: ImportedWeights, asked: Origin | None) -> Origin:
-    """Tell which project trained the weights, for they saw different pictures.
+    """Tell which project trained the weights of a CRNN, for they saw different pictures.
 
     Raises UsageError where the checkpoint does not say: wrong colours cost accuracy
     without any other sign.
@@ -42,29 +45,40 @@ def choose_origin(imported: ImportedWeights, asked: Origin | None) -> Origin:
 
 def adapt_recipe(recipe: Recipe, origin: Origin, alphabet: Alphabet | None) -> Recipe:
     """Put into the recipe how the weights' pictures were read, and the order of their classes."""
+    picture, task = recipe.picture, recipe.task
+    assert isinstance(picture, WordPicture)
+    assert isinstance(task, RecogniseRecipe)
     picture = (
-        dataclasses.replace(recipe.picture, order="bgr", filter="bilinear")
+        dataclasses.replace(picture, order="bgr", filter="bilinear")
         if origin == "upstream"
-        else dataclasses.replace(recipe.picture, order="rgb", filter="antialias")
+        else dataclasses.replace(picture, order="rgb", filter="antialias")
     )
-    task = recipe.task
     if alphabet is not None:
         task = dataclasses.replace(task, alphabet=alphabet.characters, alphabet_from="recipe")
     return dataclasses.replace(recipe, picture=picture, task=task)
 
 
+def check_complete(imported: ImportedWeights) -> None:
+    """Raise CheckpointError unless every variable that inference needs was found."""
+    if imported.missing:
+        shown = ", ".join(f"`{name}`" for name in imported.missing[:3])
+        raise CheckpointError(
+            f"{len(imported.missing)} variables of the network are not in the checkpoint: {shown}",
+            hint="save the checkpoint with all variables of the graph, not only the trained ones",
+        )
+
+
 def write_run(imported: ImportedWeights, recipe: Recipe, folder: Path, origin: str) -> Path:
     """Write the run and return its checkpoint; nothing is written unless everything fits."""
-    _check_complete(imported)
-    _check_classes(imported, recipe)
+    check_complete(imported)
+    _check_alphabet(imported, recipe)
     network = build_network(recipe, torch.device("cpu"))
     state = network.state_dict()
     weights = _tensors(imported.weights)
-    _check_shapes(weights, state)
-    momentum = _tensors(imported.momentum or {})
-    _check_shapes(momentum, state)
     averages = _tensors(imported.averages or {})
-    _check_shapes(averages, state)
+    momentum = _tensors(imported.momentum or {})
+    for values in (weights, averages, momentum):
+        _check_shapes(values, state, recipe)
     state.update(weights)
 
     if list_checkpoints(folder):
@@ -73,12 +87,11 @@ def write_run(imported: ImportedWeights, recipe: Recipe, folder: Path, origin: s
             hint="give a new folder with --to: nothing there is overwritten",
         )
     open_folder(folder, recipe)
-    uses_momentum = recipe.optimizer.name == "momentum"
     checkpoint = Checkpoint(
         step=imported.step or 0,
         weights=state,
-        training={f"{name}::momentum_buffer": value for name, value in momentum.items()}
-        if uses_momentum
+        training=_training_state(network, momentum, recipe)
+        if recipe.optimizer.name == imported.optimizer
         else {},
         average=_floating({**state, **averages}) if averages else None,
         facts=_facts(imported, recipe, origin),
@@ -86,14 +99,28 @@ def write_run(imported: ImportedWeights, recipe: Recipe, folder: Path, origin: s
     return save_checkpoint(folder, checkpoint)
 
 
+def _training_state(
+    network: nn.Module, momentum: Mapping[str, Tensor], recipe: Recipe
+) -> dict[str, Tensor]:
+    """The momentum of all that is trained: where the checkpoint has none, it starts at 0."""
+    freeze_untrained(recipe.optimizer, network)
+    return {
+        f"{name}::momentum_buffer": momentum[name] if name in momentum else torch.zeros_like(weight)
+        for name, weight in network.named_parameters()
+        if weight.requires_grad
+    }
+
+
 def _facts(imported: ImportedWeights, recipe: Recipe, origin: str) -> dict[str, Any]:
     """What a resumed run asks for; the data starts where this many batches would have led."""
+    precision = recipe.precision
+    start = LossScale(LossScaleOptions(precision.loss_scale, precision.initial_scale)).value
     return {
         "position": imported.step or 0,
         "samples": None,
         "seconds": 0.0,
         "loss_scale": {
-            "value": imported.loss_scale or 1.0,
+            "value": imported.loss_scale or start,
             "good_steps": imported.good_steps or 0,
             "bad_steps": imported.bad_steps or 0,
             "overflows": 0,
@@ -107,16 +134,9 @@ def _facts(imported: ImportedWeights, recipe: Recipe, origin: str) -> dict[str, 
     }
 
 
-def _check_complete(imported: ImportedWeights) -> None:
-    if imported.missing:
-        shown = ", ".join(f"`{name}`" for name in imported.missing[:3])
-        raise CheckpointError(
-            f"{len(imported.missing)} variables of the CRNN are not in the checkpoint: {shown}",
-            hint="save the checkpoint with all variables of the graph, not only the trained ones",
-        )
-
-
-def _check_classes(imported: ImportedWeights, recipe: Recipe) -> None:
+def _check_alphabet(imported: ImportedWeights, recipe: Recipe) -> None:
+    if not isinstance(recipe.task, RecogniseRecipe):
+        return
     expected = len(recipe.task.alphabet) + 1
     if imported.classes != expected:
         raise CheckpointError(
@@ -126,13 +146,17 @@ def _check_classes(imported: ImportedWeights, recipe: Recipe) -> None:
         )
 
 
-def _check_shapes(weights: Mapping[str, Tensor], state: Mapping[str, Tensor]) -> None:
+def _check_shapes(
+    weights: Mapping[str, Tensor], state: Mapping[str, Tensor], recipe: Recipe
+) -> None:
     for name, value in weights.items():
         wanted = tuple(state[name].shape) if name in state else "no such weight"
         if wanted != tuple(value.shape):
             raise CheckpointError(
                 f"`{name}` is {tuple(value.shape)} in the checkpoint; the recipe asks for {wanted}",
-                hint="use the recipe `crnn`, or set network.channels and network.hidden with --set",
+                hint="use the recipe `crnn`, or set network.channels and network.hidden with --set"
+                if recipe.network.name == "crnn"
+                else "the checkpoint is of a changed network, which cannot be imported",
             )
 
 

@@ -1,0 +1,123 @@
+"""Tells from its variables which network a checkpoint was saved from."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from trainferry.train.networks.densenet import LAYERS
+from trainferry.train.networks.inception_v3 import ENDPOINTS
+from trainferry.train.networks.resnet import BLOCKS
+from trainferry.train.recipe_networks import (
+    AttentionOCRRecipe,
+    CRNNRecipe,
+    DenseNetRecipe,
+    HRNetRecipe,
+    NetworkRecipe,
+    ResNetRecipe,
+)
+from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
+from trainferry.train.tf_checkpoint.names import variable_names
+
+# A recipe of each network, which `--set` can change to another size.
+RECIPES = {
+    "crnn": "crnn",
+    "resnet": "resnet50",
+    "densenet": "densenet121",
+    "hrnet": "hrnet_w18",
+    "attention_ocr": "attention_ocr",
+}
+
+_DEFAULTS: tuple[NetworkRecipe, ...] = (
+    CRNNRecipe(),
+    ResNetRecipe(),
+    DenseNetRecipe(),
+    HRNetRecipe(),
+    AttentionOCRRecipe(),
+)
+
+# The variable and dimension that show a size, where the names are the same for all sizes.
+_SHOWN_BY = {
+    "resnet": {"width": ("resnet_model/conv2d/kernel", 3)},
+    "densenet": {"growth": ("conv2d_2/kernel", 3)},
+    "hrnet": {
+        "width": ("HRNET/HR_FRONT/Conv_2/weights", 3),
+        "head": ("HRNET/CLS_HEAD_DS0/Conv/weights", 2),
+    },
+}
+_STATE = re.compile(
+    r"/(Momentum|LARSOptimizer|ExponentialMovingAverage|Adam|Adam_1|RMSProp|RMSProp_1)$"
+    r"|/(biased|local_step)$"
+)
+
+
+def guess_network(checkpoint: TensorFlowCheckpoint) -> NetworkRecipe | None:
+    """Return the network whose variables these are, with its sizes; None if they are of no one."""
+    names = {name for name in checkpoint.names() if not _STATE.search(name)}
+    nearest: NetworkRecipe | None = None
+    most = 0.5
+    for network in _networks():
+        wanted = {one.tensorflow for one in variable_names(network, names).needed}
+        alike = len(wanted & names) / len(wanted | names)
+        if alike > most:
+            nearest, most = network, alike
+    if nearest is None:
+        return None
+    sizes = _sizes(checkpoint, nearest)
+    return dataclasses.replace(nearest, **sizes)  # type: ignore[arg-type]  # those its kind has
+
+
+def default_network(name: str) -> NetworkRecipe:
+    return next(network for network in _DEFAULTS if network.name == name)
+
+
+def describe_network(network: NetworkRecipe) -> str:
+    """Name a network with the sizes that tell it from its like."""
+    if isinstance(network, ResNetRecipe):
+        text = f"a resnet of size {network.size} version {network.version}"
+        return text + _unless_usual(network, "width")
+    if isinstance(network, DenseNetRecipe):
+        text = f"a densenet of size {network.size}" + _unless_usual(network, "variant")
+        return text + _unless_usual(network, "growth")
+    if isinstance(network, HRNetRecipe):
+        return f"an hrnet of width {network.width}" + _unless_usual(network, "head")
+    if isinstance(network, AttentionOCRRecipe):
+        return f"an attention_ocr up to {network.endpoint}" + _unless_usual(network, "attention")
+    return "a crnn"
+
+
+def changes_between(recipe: NetworkRecipe, found: NetworkRecipe) -> dict[str, Any]:
+    """Return what `--set network.…` must change for a recipe to become the network found.
+
+    The sizes of a CRNN and the decay of statistics are in no name.
+    """
+    if isinstance(found, CRNNRecipe):
+        return {}
+    wanted = {name: value for name, value in vars(found).items() if name != "norm_decay"}
+    return {name: value for name, value in wanted.items() if value != getattr(recipe, name)}
+
+
+def _networks() -> Iterator[NetworkRecipe]:
+    yield CRNNRecipe()
+    for size in BLOCKS:
+        yield from (ResNetRecipe(size=size, version=version) for version in (1, 2))
+    yield from (DenseNetRecipe(size=size) for size in LAYERS)
+    yield HRNetRecipe()
+    for endpoint in ENDPOINTS:
+        for attention in (True, False):
+            yield AttentionOCRRecipe(endpoint=endpoint, attention=attention)
+
+
+def _sizes(checkpoint: TensorFlowCheckpoint, network: NetworkRecipe) -> dict[str, int]:
+    sizes = {}
+    for size, (name, dimension) in _SHOWN_BY.get(network.name, {}).items():
+        if name in checkpoint and len(checkpoint.shape(name)) > dimension:
+            sizes[size] = checkpoint.shape(name)[dimension]
+    return sizes
+
+
+def _unless_usual(network: NetworkRecipe, size: str) -> str:
+    value = getattr(network, size)
+    return "" if value == getattr(type(network)(), size) else f", {size} {value}"

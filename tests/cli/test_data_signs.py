@@ -1,0 +1,56 @@
+"""The commands `data signs` and `data fsns`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trainferry.cli.data_signs import add_fsns, add_signs
+from trainferry.cli.parser import Parser
+from trainferry.train.data.pictures import encode_png
+from trainferry.train.data.sign_records import noise
+
+pytest.importorskip("cv2")
+
+
+def run(*arguments: str) -> int:
+    parser: argparse.ArgumentParser = Parser(prog="trainferry data")
+    commands = parser.add_subparsers(required=True, metavar="WHAT")
+    add_signs(commands)
+    add_fsns(commands)
+    parsed = parser.parse_args(arguments)
+    code: int = parsed.run(parsed)
+    return code
+
+
+def test_signs_are_rendered_with_a_page_to_look_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "sheet.png"
+    arguments = ("signs", "--count", "2", "--to", str(tmp_path), "--check-sheet", str(sheet))
+    assert run(*arguments, "--processes", "1", "--json") == 0
+    out, err = capsys.readouterr()
+    facts = json.loads(out)
+    assert facts["count"] == 2
+    assert facts["files"] == [str(tmp_path / "tfrecords" / "train_1.tfrecords")]
+    assert "check sheet" in err
+    assert sheet.is_file()
+    assert (tmp_path / "charset_size=134.txt").is_file()
+
+
+def test_views_are_packed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.png").write_bytes(encode_png(noise(150, 600, np.random.default_rng(0)) // 4))
+    (tmp_path / "gt.tsv").write_text("a.png\tRue de la Gare\n", encoding="utf-8")
+    out_folder = str(tmp_path / "out")
+    assert run("fsns", str(tmp_path), "--to", out_folder, "--split", "val") == 0
+    assert "wrote 1 signs to 1 record files" in capsys.readouterr().out
+
+
+def test_a_split_that_signs_do_not_have_is_wrong_usage(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as caught:
+        run("signs", "--count", "1", "--to", str(tmp_path), "--split", "valid")
+    assert caught.value.code == 2

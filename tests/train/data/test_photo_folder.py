@@ -1,0 +1,233 @@
+"""Class-per-folder trees into records, and records back into such trees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.train.data.samples import picture, saved
+from tests.train.photo_data import draw_photo
+from trainferry.errors import DataError, UsageError
+from trainferry.train.data import photo_folder
+from trainferry.train.data.example import build_example
+from trainferry.train.data.photo_folder import PhotoFolderOptions, pack_photo_folder
+from trainferry.train.data.photo_records import PhotoRecords, find_photo_records, read_classes
+from trainferry.train.data.photo_report import PhotoReport
+from trainferry.train.data.photo_unpack import unpack_photos
+from trainferry.train.data.tfrecord import write_records
+
+
+def make_classes(root: Path, *names: str, each: int = 4) -> Path:
+    for number, name in enumerate(names):
+        (root / name).mkdir(parents=True)
+        for picture_number in range(each):
+            data = draw_photo(number, len(names), 24, picture_number)
+            (root / name / f"{picture_number}.jpg").write_bytes(data)
+    return root
+
+
+def pack(source: Path, to: Path, **options: object) -> PhotoReport:
+    return pack_photo_folder(source, to, PhotoFolderOptions(**options))  # type: ignore[arg-type]  # by name
+
+
+def open_split(folder: Path, split: str) -> PhotoRecords:
+    return PhotoRecords(find_photo_records(folder, split))
+
+
+def test_labels_follow_the_natural_order_of_the_folders(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "grade 10", "grade 2", "été")
+    report = pack(source, tmp_path / "out")
+    assert report.written == {"train": 12}
+    records = open_split(tmp_path / "out", "train")
+    assert read_classes(tmp_path / "out", records) == ("grade 2", "grade 10", "été")
+    kept = json.loads((tmp_path / "out" / "classes.json").read_text("utf-8"))
+    assert kept["classes"][0] == {"name": "grade 2", "folder": "grade 2"}
+    for number in range(12):
+        sample = records.sample(number)
+        assert sample.folder == ("grade 2", "grade 10", "été")[sample.label - 1] == sample.text
+        assert sample.encoded == (source / sample.folder / sample.name).read_bytes()
+
+
+def test_train_and_val_folders_become_two_splits(tmp_path: Path) -> None:
+    make_classes(tmp_path / "source" / "train", "a", "b", "c")
+    make_classes(tmp_path / "source" / "val", "a", "c", each=2)
+    report = pack(tmp_path / "source", tmp_path / "out")
+    assert report.written == {"train": 12, "validation": 4}
+    assert sorted(open_split(tmp_path / "out", "val").labels().tolist()) == [1, 1, 3, 3]
+
+
+def test_validation_folders_that_training_lacks_are_listed(tmp_path: Path) -> None:
+    make_classes(tmp_path / "source" / "train", "a", "b")
+    make_classes(tmp_path / "source" / "valid", "a", "B", "d")
+    with pytest.raises(DataError, match="no classes of the training set: `B`, `d`"):
+        pack(tmp_path / "source", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_share_of_each_class_is_split_off_always_the_same(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "a", "b", each=10)
+    make_classes(source, "rare", each=1)
+    for name in ("one", "two"):
+        report = pack(source, tmp_path / name, validation=0.2)
+        assert report.written == {"train": 17, "validation": 4}
+    one, two = (open_split(tmp_path / name, "val") for name in ("one", "two"))
+    assert sorted(one.labels().tolist()) == [1, 1, 2, 2]
+    assert [one.sample(n).encoded for n in range(4)] == [two.sample(n).encoded for n in range(4)]
+    train = open_split(tmp_path / "one", "train")
+    seen = {bytes(train.sample(n).encoded) for n in range(17)}
+    assert not seen & {bytes(one.sample(n).encoded) for n in range(4)}
+
+
+def test_a_share_is_not_split_off_where_validation_is_there(tmp_path: Path) -> None:
+    make_classes(tmp_path / "source" / "train", "a", "b")
+    make_classes(tmp_path / "source" / "val", "a", "b")
+    with pytest.raises(UsageError, match="is there already"):
+        pack(tmp_path / "source", tmp_path / "out", validation=0.1)
+
+
+def test_a_share_is_taken_from_training_alone(tmp_path: Path) -> None:
+    make_classes(tmp_path / "source" / "train", "a", "b")
+    make_classes(tmp_path / "source" / "test", "a", "b", each=1)
+    report = pack(tmp_path / "source", tmp_path / "out", validation=0.25)
+    assert report.written == {"train": 6, "validation": 2, "test": 2}
+    with pytest.raises(UsageError, match="not from `val`"):
+        pack(tmp_path / "source" / "train", tmp_path / "out", split="val", validation=0.25)
+
+
+def test_a_split_cannot_lead_elsewhere(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "a", "b")
+    with pytest.raises(UsageError, match="cannot name a split"):
+        pack(source, tmp_path / "out", split="../train")
+
+
+def test_a_second_split_keeps_the_labels_of_the_first(tmp_path: Path) -> None:
+    pack(make_classes(tmp_path / "one", "a", "b", "c"), tmp_path / "out")
+    pack(make_classes(tmp_path / "two", "c", "b"), tmp_path / "out", split="val")
+    assert sorted(set(open_split(tmp_path / "out", "val").labels().tolist())) == [2, 3]
+    with pytest.raises(DataError, match="no classes of the training set: `z`"):
+        pack(make_classes(tmp_path / "three", "a", "z"), tmp_path / "out", split="test")
+    with pytest.raises(DataError, match="already holds `train` records"):
+        pack(make_classes(tmp_path / "four", "x", "y"), tmp_path / "out")
+
+
+def test_wnids_are_named_from_a_file(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "n01440764", "n02102040")
+    names = tmp_path / "names.txt"
+    names.write_text("n02102040 English springer\nn01440764\ttench\n")
+    pack(source, tmp_path / "out", names=names)
+    records = open_split(tmp_path / "out", "train")
+    assert read_classes(tmp_path / "out", records) == ("tench", "English springer")
+    names.write_text("cat a\ndog b\n")
+    with pytest.raises(DataError, match="names none of the folders"):
+        pack(source, tmp_path / "again", names=names)
+
+
+def test_what_is_no_picture_is_counted(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "a", "b")
+    (source / "a" / "notes.txt").write_text("note")
+    (source / "a" / "inner").mkdir()
+    (source / "empty").mkdir()
+    (source / ".cache").mkdir()
+    (source / "b" / "bad.png").write_bytes(b"no picture")
+    (source / "b" / "good.png").write_bytes(saved(Image.fromarray(picture()), "PNG"))
+    shown = pack(source, tmp_path / "out").summary()
+    assert "wrote 9 train photographs to 1 record files" in shown
+    assert "classes: 2" in shown
+    assert "left out 1 folders without pictures: empty" in shown
+    assert "1 .txt files" in shown
+    assert "1 folders" in shown
+    assert "written again as RGB JPEG: 1 PNG" in shown
+    assert "b/bad.png  unreadable picture" in shown
+
+
+def test_pictures_in_an_inner_folder_called_images_are_found(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        make_classes(tmp_path / "source" / name, "images")
+    assert pack(tmp_path / "source", tmp_path / "out").written == {"train": 8}
+
+
+def test_a_linked_picture_is_packed(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "a", "b")
+    (source / "a" / "link.jpg").symlink_to(make_classes(tmp_path / "far", "x") / "x" / "0.jpg")
+    assert pack(source, tmp_path / "out").written == {"train": 9}
+
+
+@pytest.mark.parametrize(
+    ("folders", "error"),
+    [
+        (("data/a", "data/b"), "has folders, such as `a`, where pictures should be"),
+        (("a",), "pictures of one class only: `a`"),
+        ((), "no class folders with pictures"),
+    ],
+)
+def test_a_tree_of_another_shape_is_told(
+    tmp_path: Path, folders: tuple[str, ...], error: str
+) -> None:
+    (tmp_path / "source").mkdir()
+    make_classes(tmp_path / "source", *folders)
+    with pytest.raises(DataError, match=error):
+        pack(tmp_path / "source", tmp_path / "out")
+
+
+def test_a_class_may_be_called_train(tmp_path: Path) -> None:
+    pack(make_classes(tmp_path / "source", "plane", "train"), tmp_path / "out")
+    records = open_split(tmp_path / "out", "train")
+    assert read_classes(tmp_path / "out", records) == ("plane", "train")
+
+
+def test_files_have_a_handy_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = make_classes(tmp_path / "source", "a", "b", each=6)
+    size = sum(path.stat().st_size for path in source.glob("*/*"))
+    monkeypatch.setattr(photo_folder, "SHARD_BYTES", size / 3)
+    report = pack(source, tmp_path / "out")
+    assert [path.name for path in report.files] == [f"train-0000{n}-of-00003" for n in range(3)]
+
+
+def test_records_unpack_into_the_tree_they_came_from(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "grade 2", "grade_10", each=3)
+    names = tmp_path / "names.txt"
+    names.write_text("grade 2\tsecond\ngrade_10\ttenth\n")
+    pack(source, tmp_path / "out", names=names)
+    report = unpack_photos({"": find_photo_records(tmp_path / "out", "train")}, tmp_path / "back")
+    assert "wrote 6 pictures of 2 classes" in report.summary()
+    for path in source.glob("*/*"):
+        place = tmp_path / "back" / path.parent.name.replace(" ", "_") / path.name
+        assert place.read_bytes() == path.read_bytes()
+    assert (tmp_path / "back" / "names.tsv").read_text() == "grade_2\tsecond\ngrade_10\ttenth\n"
+    with pytest.raises(DataError, match="not empty"):
+        unpack_photos({}, tmp_path / "back")
+
+
+def test_unpacking_writes_nowhere_else(tmp_path: Path) -> None:
+    path = tmp_path / "train-00000-of-00001"
+    records = [
+        build_example(
+            {
+                "image/encoded": draw_photo(0, 3, 24, number),
+                "image/class/label": label,
+                "image/class/synset": folder,
+                "image/filename": name,
+            }
+        )
+        for number, (label, folder, name) in enumerate(
+            [
+                (1, "../../etc", "../../../passwd"),
+                (2, "/etc", "/passwd.jpg"),
+                (3, "..", "a.jpg"),
+                (3, "..", "a.jpg"),
+                (4, "", "con\0trol\n.jpeg"),
+            ]
+        )
+    ]
+    write_records(path, [*records, b"", build_example({"image/class/label": 1})])
+    report = unpack_photos({"": [path]}, tmp_path / "back")
+    assert (report.written, len(report.skipped)) == (5, 2)
+    files = [one for one in (tmp_path / "back").rglob("*") if one.is_file()]
+    assert len(files) == 6
+    assert {one.name for one in tmp_path.iterdir() if not one.name.startswith(path.name)} == {
+        "back"
+    }
+    assert all(len(one.relative_to(tmp_path / "back").parts) <= 2 for one in files)
