@@ -412,6 +412,26 @@ def test_a_classifier_of_other_characters_is_not_taken_over(data: Path, tmp_path
     assert dict(transfer.left) == {"classifier.weight": "its classes stand for other characters"}
 
 
+@pytest.mark.slow
+def test_a_run_on_other_classes_starts_better_than_from_scratch(tmp_path: Path) -> None:
+    first = make_photo_data(tmp_path / "three", classes=3, train=48)
+    other = make_photo_data(tmp_path / "five", classes=5, train=40, val=20)
+    long = ("schedule.steps=60", "loop.evaluate_every=60", "loop.save_every=60")
+    train(PHOTOS.build(first, tmp_path / "first", *long), lambda _: None)
+
+    short = ("schedule.steps=12", "loop.evaluate_every=12", "loop.log_every=1", "loop.seed=1")
+    moved = PHOTOS.build(other, tmp_path / "moved", *short)
+    transfer = transfer_weights(moved, tmp_path / "first", [])
+    assert dict(transfer.left) == {
+        "classifier.weight": "its shape is (4, 32) there, (6, 32) here",
+        "classifier.bias": "its shape is (4,) there, (6,) here",
+    }
+    assert len(transfer.loaded) == len(moved.network.state_dict()) - 2
+
+    scratch = losses_of(PHOTOS.build(other, tmp_path / "scratch", *short))
+    assert sum(losses_of(moved)[-4:]) < sum(scratch[-4:])
+
+
 def test_nothing_that_fits_is_an_error(data: Path, tmp_path: Path) -> None:
     train(build(data, tmp_path / "first"), lambda _: None)
     second = build(data, tmp_path / "second")

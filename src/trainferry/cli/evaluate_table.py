@@ -17,7 +17,11 @@ Row = Mapping[str, Any]
 
 
 def word_table(rows: Sequence[Row]) -> list[str]:
-    """Return one line per checkpoint that reads words."""
+    """Return one line per checkpoint that reads words, or signs, with the originals' scores."""
+    originals = [
+        _Column("seq. orig.", lambda row: f"{row['sequence_accuracy_original']:.2%}", 10),
+        _Column("char. orig.", lambda row: f"{row['character_accuracy_original']:.2%}", 11),
+    ]
     return _table(
         rows,
         [
@@ -25,6 +29,7 @@ def word_table(rows: Sequence[Row]) -> list[str]:
             _Column("sequence", lambda row: f"{row['sequence_accuracy']:.2%}", 9),
             _Column("character", lambda row: f"{row['character_accuracy']:.2%}", 9),
             _Column("edit", lambda row: f"{row['edit_similarity']:.2%}", 7),
+            *(originals if rows and "sequence_accuracy_original" in rows[0] else []),
             *_COUNTS,
             _Column("left out", lambda row: f"{row['left_out']:.0f}", 8),
             _SAVED,

@@ -137,7 +137,7 @@ def _scores(event: Evaluated) -> str:
     shares = "  ".join(
         f"{name.replace('_', ' ')} {values[name]:.2%}"
         for name in values
-        if name not in ("loss", "samples", "left_out", "impossible", "unreadable")
+        if name not in ("loss", "samples", "left_out", "impossible", "unreadable", "empty")
     )
     read = ", ".join(f"{each.truth!r} read as {each.read!r}" for each in event.examples[:3])
     best = "  (best so far)" if event.best else ""

@@ -37,7 +37,8 @@ def complete(recipe: Recipe, data: Path) -> Recipe:
     """Put the characters of the data into the recipe, where the recipe leaves them open."""
     if _task(recipe).charset_from == "recipe":
         return recipe
-    file = find_charset(data) if data.is_dir() else None
+    find_signs(data, "train")
+    file = find_charset(data)
     if file is None:
         raise DataError(
             f"no charset*.txt in `{data}`: codes mean nothing without the characters",

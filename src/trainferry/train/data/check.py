@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trainferry.errors import DataError, PictureError, RecordError
 from trainferry.train.data.alphabet import LATIN36, Alphabet
+from trainferry.train.data.check_report import Example, count_damage, drop, require_share
+from trainferry.train.data.check_texts import (
+    TextPart,
+    TextReport,
+    add_parts,
+    keep_texts,
+    summarise_texts,
+    texts_to_json,
+)
 from trainferry.train.data.example import split_example
 from trainferry.train.data.tfrecord import find_records
 from trainferry.train.data.word_records import (
@@ -39,73 +46,19 @@ _ADVICE = {
     "unreadable_picture": "make the records again from whole pictures",
     "corrupt_record": "copy or make the record files again; these are damaged",
 }
-EXAMPLES = 5
 _CHUNK = 20_000
 _PICTURE_CHUNK = 1_000
 
 
-@dataclass(frozen=True)
-class Example:
-    """A dropped record: where it is, what its label says, and what is wrong with it."""
-
-    record: str
-    label: str
-    detail: str
-
-
 @dataclass
-class WordCheck:
+class WordCheck(TextReport):
     """Counts of kept and dropped records, and statistics of the kept labels."""
 
-    total: int
-    kept: NDArray[np.int64]
-    dropped: dict[str, int]
-    examples: dict[str, list[Example]]
-    lengths: dict[int, int]
-    characters: dict[str, int]
-    never_seen: str
-
-    @property
-    def kept_share(self) -> float:
-        return len(self.kept) / self.total if self.total else 0.0
-
     def summary(self) -> str:
-        lines = [f"kept {len(self.kept):,} of {self.total:,} records ({self.kept_share:.1%})"]
-        for reason, count in self.dropped.items():
-            if count:
-                lines.append(f"dropped {count:,}  {reason}: {REASONS[reason]}")
-                lines += [
-                    f"    {example.record}  {example.label!r}  {example.detail}"
-                    for example in self.examples[reason]
-                ]
-        if self.lengths:
-            count = sum(self.lengths.values())
-            mean = sum(length * number for length, number in self.lengths.items()) / count
-            lines.append(
-                f"labels: {min(self.lengths)} to {max(self.lengths)} characters, "
-                f"{mean:.1f} on average; {len(self.characters)} different characters"
-            )
-        if self.never_seen and len(self.kept):
-            shown = self.never_seen[:60]
-            more = f" and {len(self.never_seen) - 60} more" if len(self.never_seen) > 60 else ""
-            lines.append(f"never seen in a label: {shown}{more}")
-        return "\n".join(lines)
+        return summarise_texts(self, REASONS, "label")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts as `json.dumps` takes them; `kept` is the number, not the list."""
-        return {
-            "total": self.total,
-            "kept": len(self.kept),
-            "dropped": dict(self.dropped),
-            "examples": {
-                reason: [vars(example) for example in examples]
-                for reason, examples in self.examples.items()
-                if examples
-            },
-            "lengths": {str(length): count for length, count in sorted(self.lengths.items())},
-            "characters": dict(sorted(self.characters.items())),
-            "never_seen": self.never_seen,
-        }
+        return texts_to_json(self)
 
 
 def check_words(
@@ -124,22 +77,12 @@ def check_words(
     total, size = len(records), _PICTURE_CHUNK if pictures else _CHUNK
     limits = _Limits(columns, max_length, pictures)
     spans = [(start, min(start + size, total)) for start in range(0, total, size)]
-    result = _start(records)
-    kept = [np.empty(0, np.int64)]
-    for (_, stop), part in zip(
-        spans,
-        map_in_processes(_check_span, spans, processes, _prepare, (records, limits)),
-        strict=True,
-    ):
-        kept.append(part.kept)
-        _add(result, part)
-        if progress is not None:
-            progress(stop, total)
-    result.kept = np.concatenate(kept)
-    result.never_seen = "".join(
-        one for one in records.alphabet.characters if one not in result.characters
-    )
-    return result
+    dropped, examples = count_damage(records.damage, "corrupt_record", REASONS)
+    known = total + len(records.damage)
+    check = WordCheck(known, np.empty(0, np.int64), dropped, examples)
+    parts = map_in_processes(_check_span, spans, processes, _prepare, (records, limits))
+    add_parts(check, parts, records.alphabet.characters, total, progress)
+    return check
 
 
 def find_characters(folder: Path, split: str, case: Case) -> str:
@@ -175,24 +118,7 @@ def find_characters(folder: Path, split: str, case: Case) -> str:
 
 def require_enough(check: WordCheck, minimum_share: float) -> None:
     """Raise DataError with the main reason when too few records are left to train on."""
-    if len(check.kept) and check.kept_share >= minimum_share:
-        return
-    if not check.total:
-        raise DataError(
-            "the record files hold no records",
-            hint="make the data again with `trainferry data`, or pass another folder",
-        )
-    reason = max(check.dropped, key=lambda name: check.dropped[name])
-    example = next((f", for example {one.detail}" for one in check.examples[reason]), "")
-    raise DataError(
-        f"only {len(check.kept):,} of {check.total:,} records can be used; "
-        f"{check.dropped[reason]:,} have {_article(REASONS[reason])}{example}",
-        hint=_ADVICE[reason],
-    )
-
-
-def _article(noun: str) -> str:
-    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
+    require_share(check, minimum_share, REASONS, _ADVICE)
 
 
 @dataclass(frozen=True)
@@ -202,15 +128,6 @@ class _Limits:
     pictures: bool
 
 
-@dataclass
-class _Part:
-    kept: NDArray[np.int64]
-    dropped: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[Example]] = field(default_factory=dict)
-    lengths: Counter[int] = field(default_factory=Counter)
-    characters: Counter[str] = field(default_factory=Counter)
-
-
 _in_process: dict[str, tuple[WordRecords, _Limits]] = {}
 
 
@@ -218,42 +135,9 @@ def _prepare(records: WordRecords, limits: _Limits) -> None:
     _in_process["check"] = (records, limits)
 
 
-def _start(records: WordRecords) -> WordCheck:
-    """Begin with what could not even be numbered as a record."""
-    damage = records.damage
-    check = WordCheck(
-        total=len(records) + len(damage),
-        kept=np.empty(0, np.int64),
-        dropped=dict.fromkeys(REASONS, 0),
-        examples={reason: [] for reason in REASONS},
-        lengths={},
-        characters={},
-        never_seen="",
-    )
-    check.dropped["corrupt_record"] = len(damage)
-    check.examples["corrupt_record"] = [
-        Example(
-            f"{one.path.name} at byte {one.offset}", "", f"{one.reason}, {one.bytes} bytes skipped"
-        )
-        for one in damage[:EXAMPLES]
-    ]
-    return check
-
-
-def _add(check: WordCheck, part: _Part) -> None:
-    for reason, count in part.dropped.items():
-        check.dropped[reason] += count
-        room = EXAMPLES - len(check.examples[reason])
-        check.examples[reason] += part.examples[reason][:room]
-    for length, count in part.lengths.items():
-        check.lengths[length] = check.lengths.get(length, 0) + count
-    for character, count in part.characters.items():
-        check.characters[character] = check.characters.get(character, 0) + count
-
-
-def _check_span(span: tuple[int, int]) -> _Part:
+def _check_span(span: tuple[int, int]) -> TextPart:
     records, limits = _in_process["check"]
-    part = _Part(np.empty(0, np.int64))
+    part = TextPart()
     kept: list[int] = []
     texts: list[str] = []
     for number in range(*span):
@@ -263,13 +147,8 @@ def _check_span(span: tuple[int, int]) -> _Part:
             texts.append(text)
             continue
         reason, detail = problem
-        part.dropped[reason] += 1
-        examples = part.examples.setdefault(reason, [])
-        if len(examples) < EXAMPLES:
-            examples.append(Example(records.where(number), text, detail))
-    part.kept = np.array(kept, dtype=np.int64)
-    part.lengths.update(map(len, texts))
-    part.characters.update("".join(texts))
+        drop(part, reason, Example(records.where(number), text, detail))
+    keep_texts(part, kept, texts)
     return part
 
 

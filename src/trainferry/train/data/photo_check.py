@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainferry.errors import DataError, PictureError
-from trainferry.train.data.check import EXAMPLES, Example
+from trainferry.train.data.check_report import (
+    CheckPart,
+    CheckReport,
+    Example,
+    add_dropped,
+    count_damage,
+    counts_to_json,
+    describe_counts,
+    drop,
+    require_share,
+)
 from trainferry.train.data.photo_labels import Labels
 from trainferry.train.data.photo_records import MISSING, UNREADABLE, PhotoRecords
 from trainferry.train.data.pictures import decode_picture
@@ -35,27 +44,15 @@ _UNEVEN = 2.0
 
 
 @dataclass
-class PhotoCheck:
+class PhotoCheck(CheckReport):
     """Counts of kept and dropped records, and how many pictures each class has."""
 
-    total: int
-    kept: NDArray[np.int64]
-    dropped: dict[str, int]
-    examples: dict[str, list[Example]]
     per_class: NDArray[np.int64]
     first_label: int
     names: tuple[str, ...] = ()
 
-    @property
-    def kept_share(self) -> float:
-        return len(self.kept) / self.total if self.total else 0.0
-
     def summary(self) -> str:
-        lines = [f"kept {len(self.kept):,} of {self.total:,} records ({self.kept_share:.1%})"]
-        for reason, count in self.dropped.items():
-            if count:
-                lines.append(f"dropped {count:,}  {reason}: {PHOTO_REASONS[reason]}")
-                lines += [f"    {one.record}  {one.detail}" for one in self.examples[reason]]
+        lines = describe_counts(self, PHOTO_REASONS, _show)
         if self.first_label == 0:
             lines.append("labels start at 0 in these records: one is added to each")
         if len(self.kept):
@@ -65,14 +62,7 @@ class PhotoCheck:
     def to_json(self) -> dict[str, Any]:
         """Return the facts as `json.dumps` takes them; `kept` is the number, not the list."""
         return {
-            "total": self.total,
-            "kept": len(self.kept),
-            "dropped": dict(self.dropped),
-            "examples": {
-                reason: [vars(example) for example in examples]
-                for reason, examples in self.examples.items()
-                if examples
-            },
+            **counts_to_json(self),
             "first_label": self.first_label,
             "classes": [
                 {"label": label, "name": self._name(label), "pictures": count}
@@ -121,12 +111,15 @@ def check_photos(
     `classes` is how many there are, or their names, label 1 first.
     """
     count = classes if isinstance(classes, int) else len(classes)
-    check = _start(records, count, () if isinstance(classes, int) else tuple(classes))
+    names = () if isinstance(classes, int) else tuple(classes)
+    dropped, examples = count_damage(records.damage, "damaged_record", PHOTO_REASONS)
+    known, nothing = len(records) + len(records.damage), np.empty(0, np.int64)
+    check = PhotoCheck(known, nothing, dropped, examples, nothing, records.first_label, names)
     labels = records.labels()
     good = (labels >= 1) & (labels <= count)
     for number in np.flatnonzero(~good).tolist():
         reason, detail = _judge_label(int(labels[number]), count)
-        _drop(check, reason, Example(records.where(number), "", detail))
+        drop(check, reason, Example(records.where(number), "", detail))
     kept = np.flatnonzero(good)
     if pictures:
         kept = _check_pictures(records, kept, check, processes, progress)
@@ -137,46 +130,11 @@ def check_photos(
 
 def require_enough(check: PhotoCheck, minimum_share: float) -> None:
     """Raise DataError with the main reason when too few records are left to train on."""
-    if len(check.kept) and check.kept_share >= minimum_share:
-        return
-    if not check.total:
-        raise DataError(
-            "the record files hold no records",
-            hint="make the data again with `trainferry data`, or pass another folder",
-        )
-    reason = max(check.dropped, key=lambda name: check.dropped[name])
-    example = next((f", for example {one.detail}" for one in check.examples[reason]), "")
-    raise DataError(
-        f"only {len(check.kept):,} of {check.total:,} records can be used; "
-        f"{check.dropped[reason]:,} have a {PHOTO_REASONS[reason]}{example}",
-        hint=_ADVICE[reason],
-    )
+    require_share(check, minimum_share, PHOTO_REASONS, _ADVICE)
 
 
-def _start(records: PhotoRecords, classes: int, names: tuple[str, ...]) -> PhotoCheck:
-    """Begin with what could not even be numbered as a record."""
-    damage = records.damage
-    check = PhotoCheck(
-        total=len(records) + len(damage),
-        kept=np.empty(0, np.int64),
-        dropped=dict.fromkeys(PHOTO_REASONS, 0),
-        examples={reason: [] for reason in PHOTO_REASONS},
-        per_class=np.zeros(classes, np.int64),
-        first_label=records.first_label,
-        names=names,
-    )
-    for one in damage:
-        place = f"{one.path.name} at byte {one.offset}"
-        _drop(
-            check, "damaged_record", Example(place, "", f"{one.reason}, {one.bytes} bytes skipped")
-        )
-    return check
-
-
-def _drop(check: PhotoCheck, reason: str, example: Example) -> None:
-    check.dropped[reason] += 1
-    if len(check.examples[reason]) < EXAMPLES:
-        check.examples[reason].append(example)
+def _show(example: Example) -> str:
+    return f"{example.record}  {example.detail}"
 
 
 def _judge_label(label: int, classes: int) -> tuple[str, str]:
@@ -194,10 +152,8 @@ def _count(labels: Labels, classes: int) -> NDArray[np.int64]:
 
 
 @dataclass
-class _Part:
+class _Part(CheckPart):
     bad: list[int] = field(default_factory=list)
-    dropped: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[Example]] = field(default_factory=dict)
 
 
 _in_process: list[PhotoRecords] = []
@@ -220,10 +176,7 @@ def _check_pictures(
     parts = map_in_processes(_check_span, jobs, processes, _prepare, (records,))
     for job, part in zip(jobs, parts, strict=True):
         bad += part.bad
-        for reason, count in part.dropped.items():
-            check.dropped[reason] += count
-            room = EXAMPLES - len(check.examples[reason])
-            check.examples[reason] += part.examples[reason][:room]
+        add_dropped(check, part)
         done += len(job)
         if progress is not None:
             progress(done, len(kept))
@@ -243,8 +196,5 @@ def _check_span(numbers: list[int]) -> _Part:
         else:
             continue
         part.bad.append(number)
-        part.dropped[reason] += 1
-        examples = part.examples.setdefault(reason, [])
-        if len(examples) < EXAMPLES:
-            examples.append(Example(records.where(number), "", detail))
+        drop(part, reason, Example(records.where(number), "", detail))
     return part

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import mmap
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trainferry.errors import DataError, PictureError, RecordError
+from trainferry.errors import PictureError, RecordError
 from trainferry.train.data.charset import Charset
-from trainferry.train.data.check import EXAMPLES, Example
+from trainferry.train.data.check_report import Example, count_damage, drop, require_share
+from trainferry.train.data.check_texts import (
+    TextPart,
+    TextReport,
+    add_parts,
+    keep_texts,
+    summarise_texts,
+    texts_to_json,
+)
 from trainferry.train.data.example import first_bytes, integers, split_example
 from trainferry.train.data.record_index import HEADER_BYTES
 from trainferry.train.data.sign_records import SignRecords
@@ -34,64 +40,17 @@ _ADVICE = {
 }
 _CHUNK = 20_000
 _PICTURE_CHUNK = 500
-_SHOWN = 60
 
 
 @dataclass
-class SignCheck:
+class SignCheck(TextReport):
     """Counts of kept and dropped records, and statistics of the kept texts."""
 
-    total: int
-    kept: NDArray[np.int64]
-    dropped: dict[str, int]
-    examples: dict[str, list[Example]]
-    lengths: dict[int, int]
-    characters: dict[str, int]
-    never_seen: str
-
-    @property
-    def kept_share(self) -> float:
-        return len(self.kept) / self.total if self.total else 0.0
-
     def summary(self) -> str:
-        lines = [f"kept {len(self.kept):,} of {self.total:,} records ({self.kept_share:.1%})"]
-        for reason, count in self.dropped.items():
-            if count:
-                lines.append(f"dropped {count:,}  {reason}: {SIGN_REASONS[reason]}")
-                lines += [
-                    f"    {one.record}  {one.label!r}  {one.detail}"
-                    for one in self.examples[reason]
-                ]
-        if self.lengths:
-            count = sum(self.lengths.values())
-            mean = sum(length * number for length, number in self.lengths.items()) / count
-            lines.append(
-                f"texts: {min(self.lengths)} to {max(self.lengths)} characters, "
-                f"{mean:.1f} on average; {len(self.characters)} different characters"
-            )
-            if self.lengths.get(0):
-                lines.append(f"{self.lengths[0]:,} of them are empty: nothing is to be read there")
-            if self.never_seen:
-                shown, rest = self.never_seen[:_SHOWN], len(self.never_seen) - _SHOWN
-                more = f" and {rest} more" if rest > 0 else ""
-                lines.append(f"never seen in a text: {shown}{more}")
-        return "\n".join(lines)
+        return summarise_texts(self, SIGN_REASONS, "text")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the facts as `json.dumps` takes them; `kept` is the number, not the list."""
-        return {
-            "total": self.total,
-            "kept": len(self.kept),
-            "dropped": dict(self.dropped),
-            "examples": {
-                reason: [vars(example) for example in examples]
-                for reason, examples in self.examples.items()
-                if examples
-            },
-            "lengths": {str(length): count for length, count in sorted(self.lengths.items())},
-            "characters": dict(sorted(self.characters.items())),
-            "never_seen": self.never_seen,
-        }
+        return texts_to_json(self)
 
 
 def check_signs(
@@ -103,43 +62,19 @@ def check_signs(
     progress: Callable[[int, int], None] | None = None,
 ) -> SignCheck:
     """Look at every text, and at every picture and checksum too when `pictures`, and count."""
-    check = _start(records)
+    dropped, examples = count_damage(records.damage, "damaged_record", SIGN_REASONS)
+    known = len(records) + len(records.damage)
+    check = SignCheck(known, np.empty(0, np.int64), dropped, examples)
     jobs = list(_jobs(records, _PICTURE_CHUNK if pictures else _CHUNK))
     prepared = (records, _Limits(max_length, pictures))
-    kept = [np.empty(0, np.int64)]
-    done = 0
-    for job, part in zip(
-        jobs, map_in_processes(_check_span, jobs, processes, _prepare, prepared), strict=True
-    ):
-        _add(check, part)
-        kept.append(part.kept)
-        done += job.stop - job.start
-        if progress is not None:
-            progress(done, len(records))
-    check.kept = np.concatenate(kept)
-    charset = records.charset
-    codes = (code for code in range(charset.classes) if code != charset.null)
-    readable = "".join(charset.decode([code]) for code in codes)
-    check.never_seen = "".join(one for one in readable if one not in check.characters)
+    parts = map_in_processes(_check_span, jobs, processes, _prepare, prepared)
+    add_parts(check, parts, _readable(records.charset), len(records), progress)
     return check
 
 
 def require_enough(check: SignCheck, minimum_share: float) -> None:
     """Raise DataError with the main reason when too few records are left to train on."""
-    if len(check.kept) and check.kept_share >= minimum_share:
-        return
-    if not check.total:
-        raise DataError(
-            "the record files hold no records",
-            hint="make the data again with `trainferry data`, or pass another folder",
-        )
-    reason = max(check.dropped, key=lambda name: check.dropped[name])
-    example = next((f", for example {one.detail}" for one in check.examples[reason]), "")
-    raise DataError(
-        f"only {len(check.kept):,} of {check.total:,} records can be used; "
-        f"{check.dropped[reason]:,} have a {SIGN_REASONS[reason]}{example}",
-        hint=_ADVICE[reason],
-    )
+    require_share(check, minimum_share, SIGN_REASONS, _ADVICE)
 
 
 @dataclass(frozen=True)
@@ -158,15 +93,6 @@ class _Job:
     stop: int
 
 
-@dataclass
-class _Part:
-    kept: NDArray[np.int64]
-    dropped: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[Example]] = field(default_factory=dict)
-    lengths: Counter[int] = field(default_factory=Counter)
-    characters: Counter[str] = field(default_factory=Counter)
-
-
 class _UnfitError(Exception):
     """A record that cannot be trained on: the reason, its text, and what is wrong."""
 
@@ -182,26 +108,9 @@ def _prepare(records: SignRecords, limits: _Limits) -> None:
     _in_process["check"] = (records, limits)
 
 
-def _start(records: SignRecords) -> SignCheck:
-    """Begin with what could not even be numbered as a record."""
-    damage = records.damage
-    check = SignCheck(
-        total=len(records) + len(damage),
-        kept=np.empty(0, np.int64),
-        dropped=dict.fromkeys(SIGN_REASONS, 0),
-        examples={reason: [] for reason in SIGN_REASONS},
-        lengths={},
-        characters={},
-        never_seen="",
-    )
-    check.dropped["damaged_record"] = len(damage)
-    check.examples["damaged_record"] = [
-        Example(
-            f"{one.path.name} at byte {one.offset}", "", f"{one.reason}, {one.bytes} bytes skipped"
-        )
-        for one in damage[:EXAMPLES]
-    ]
-    return check
+def _readable(charset: Charset) -> str:
+    codes = (code for code in range(charset.classes) if code != charset.null)
+    return "".join(charset.decode([code]) for code in codes)
 
 
 def _jobs(records: SignRecords, size: int) -> Iterator[_Job]:
@@ -212,20 +121,9 @@ def _jobs(records: SignRecords, size: int) -> Iterator[_Job]:
         first += len(file)
 
 
-def _add(check: SignCheck, part: _Part) -> None:
-    for reason, count in part.dropped.items():
-        check.dropped[reason] += count
-        room = EXAMPLES - len(check.examples[reason])
-        check.examples[reason] += part.examples[reason][:room]
-    for length, count in part.lengths.items():
-        check.lengths[length] = check.lengths.get(length, 0) + count
-    for character, count in part.characters.items():
-        check.characters[character] = check.characters.get(character, 0) + count
-
-
-def _check_span(job: _Job) -> _Part:
+def _check_span(job: _Job) -> TextPart:
     records, limits = _in_process["check"]
-    part = _Part(np.empty(0, np.int64))
+    part = TextPart()
     kept: list[int] = []
     texts: list[str] = []
     data = _unchecked(records.records.files[job.file], job)
@@ -235,15 +133,11 @@ def _check_span(job: _Job) -> _Part:
         try:
             texts.append(_check_record(records, limits, number, record))
         except _UnfitError as unfit:
-            part.dropped[unfit.reason] += 1
-            examples = part.examples.setdefault(unfit.reason, [])
-            if len(examples) < EXAMPLES:
-                examples.append(Example(records.where(number), unfit.text, unfit.detail))
+            example = Example(records.where(number), unfit.text, unfit.detail)
+            drop(part, unfit.reason, example)
         else:
             kept.append(number)
-    part.kept = np.array(kept, dtype=np.int64)
-    part.lengths.update(map(len, texts))
-    part.characters.update("".join(texts))
+    keep_texts(part, kept, texts)
     return part
 
 
