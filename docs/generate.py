@@ -43,6 +43,8 @@ MEANINGS = {
     "HRNetRecipe.width": "channels of the finest branch: 18, 30, 32, 40, 44, 48, 64 in the papers",
     "network.growth": "channels that each layer adds; 32 in the paper",
     "network.variant": "`original` for checkpoints of the TensorFlow original",
+    "network.modules": "in the stages of two, three and four branches",
+    "network.blocks": "of each branch of a module",
     "network.head": "channels of the finest branch in the head; 128 in the paper",
     "network.endpoint": "the layer of Inception-v3 whose map is read",
     "network.attention": "`false`: look at a window that moves with the characters",

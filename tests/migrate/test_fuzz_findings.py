@@ -275,3 +275,12 @@ def test_a_long_chain_of_branches_does_not_stop_a_migration(tmp_path: Path) -> N
     migration = migrate_project(tmp_path, Options())
     assert migration.failures == ()
     assert "tf.Session(config=npu_config_proto())" in migration.files[0].text_after
+
+
+@pytest.mark.parametrize("call", ["hvd.init()", "hvd.shutdown()"])
+def test_all_lines_of_a_statement_that_goes_are_told(tmp_path: Path, call: str) -> None:
+    text = f"import horovod.tensorflow as hvd\n((\n\n\n\n{call}\n\n\n\n))\nx = 1\n"
+    (tmp_path / "train.py").write_text(text)
+    migration = migrate_project(tmp_path, Options())
+    assert call not in migration.files[0].text_after
+    assert (2, 10) in {(told.line, told.end_line) for told in migration.told}

@@ -84,7 +84,14 @@ CASES = (
     TinyCase(
         "hrnet",
         "hrnet_w18",
-        (*_TINY_PHOTOS, *_picture(32), "network.width=4", "network.head=8"),
+        (
+            *_TINY_PHOTOS,
+            *_picture(32),
+            "network.width=4",
+            "network.head=8",
+            "network.modules=[1, 1, 1]",
+            "network.blocks=1",
+        ),
         make_photo_data,
     ),
     TinyCase(

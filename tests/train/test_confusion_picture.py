@@ -10,10 +10,8 @@ import pytest
 from PIL import Image
 
 from trainferry.errors import DataError
-from trainferry.train import picture_text
 from trainferry.train.confusion_picture import MOST_CLASSES, confusion_picture, draw_confusion
 from trainferry.train.data.pictures import Picture
-from trainferry.train.picture_text import drawable, fit_text, font_for
 
 GREEN, RED, PAPER = (11, 110, 55), (190, 24, 24), (255, 255, 255)
 
@@ -116,26 +114,3 @@ def test_what_cannot_be_drawn_is_told() -> None:
     for shown in ([], many):
         with pytest.raises(DataError, match=f"{len(shown)} classes cannot be drawn"):
             draw_confusion(shown, [])
-
-
-def test_text_is_cut_to_its_width() -> None:
-    assert fit_text("short", 20, 500) == "short"
-    cut = fit_text("a name that is far too long", 20, 100)
-    assert cut.endswith("…")
-    assert font_for(cut, 20).getlength(cut) <= 100
-
-
-def test_characters_without_a_font_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_text, "_SYSTEM_FONTS", ())
-    picture_text._font_file.cache_clear()
-    assert drawable("中a") == "U+4E2D a"
-    picture_text._font_file.cache_clear()
-
-
-def test_works_without_the_bundled_fonts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_text, "bundled_fonts", list)
-    for cached in (picture_text._font_file, picture_text.font_for):
-        cached.cache_clear()
-    assert has_colour(draw_confusion(*details(diagonal(2))), GREEN)
-    for cached in (picture_text._font_file, picture_text.font_for):
-        cached.cache_clear()

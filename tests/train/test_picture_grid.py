@@ -12,7 +12,6 @@ from PIL import Image
 from tests.train.run_folder import make_run
 from tests.train.word_data import word_record
 from trainferry.errors import DataError
-from trainferry.train import picture_grid as grid
 from trainferry.train.build import open_run
 from trainferry.train.data.pictures import Picture
 from trainferry.train.data.tfrecord import write_records
@@ -64,23 +63,6 @@ def test_pictures_keep_their_proportions() -> None:
     rows, columns = np.nonzero((page == 128).all(axis=2))
     height, width = np.ptp(rows) + 1, np.ptp(columns) + 1
     assert height == width
-
-
-def test_characters_without_a_font_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grid, "_SYSTEM_FONTS", ())
-    grid._font_file.cache_clear()
-    assert grid._drawable("中a") == "U+4E2D a"
-    assert grid._drawable("plain text") == "plain text"
-    grid._font_file.cache_clear()
-
-
-def test_works_without_the_bundled_fonts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grid, "bundled_fonts", list)
-    for cached in (grid._font_file, grid._font):
-        cached.cache_clear()
-    assert has_colour(draw_grid([grey()], [Caption("word", "word", 0.9)]), GREEN)
-    for cached in (grid._font_file, grid._font):
-        cached.cache_clear()
 
 
 @pytest.mark.parametrize("order", ["rgb", "bgr"])

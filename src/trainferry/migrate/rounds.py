@@ -184,8 +184,7 @@ class _Rounds:
         return True
 
     def tell(self, file: File, found: Found) -> None:
-        node = found.finding.at.node
-        start, end = file.source.span(node)
+        start, end = file.source.span(_place(file, found.finding))
         self.add(found, file.source.path, start, end)
 
     def tell_import(self, file: File, edit: Edit, chosen: list[Found]) -> None:
@@ -259,6 +258,18 @@ class _Rounds:
             for key, told in self.told.items()
             if told.path != path or not told.finding.edits
         }
+
+
+def _place(file: File, finding: Finding) -> ast.AST:
+    """The code that a finding is told of: all around its own that an edit takes away, too."""
+    place = finding.at.node
+    for above in file.parents(place):
+        if isinstance(above, ast.expr | ast.stmt):
+            start, end = file.source.span(above)
+            if not any(edit.start <= start and end <= edit.end for edit in finding.edits):
+                break
+            place = above
+    return place
 
 
 def _with_free_names(found: Found, file: File) -> Found:

@@ -104,7 +104,7 @@ def build_network(recipe: Recipe) -> nn.Module:
     if isinstance(sizes, DenseNetRecipe):
         return DenseNet(outputs, sizes.size, sizes.growth, sizes.variant, sizes.norm_decay)
     assert isinstance(sizes, HRNetRecipe)
-    return HRNet(outputs, sizes.width, sizes.head, sizes.norm_decay)
+    return HRNet(outputs, sizes.width, sizes.head, sizes.modules, sizes.blocks, sizes.norm_decay)
 
 
 def build_task(recipe: Recipe, protocol: str) -> Classify:

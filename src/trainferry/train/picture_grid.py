@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageDraw
 
 from trainferry.errors import DataError
 from trainferry.train.answers import plain_decoding
@@ -17,7 +16,7 @@ from trainferry.train.build import OpenRun
 from trainferry.train.data.batches import Source
 from trainferry.train.data.pictures import Picture
 from trainferry.train.data.whole_file import write_whole
-from trainferry.train.data.words.fonts import bundled_fonts, find_fonts, open_typeface
+from trainferry.train.picture_text import drawable, fit_text, font_for
 from trainferry.train.reader import first_samples, run_reader
 
 COLUMNS = 5
@@ -33,8 +32,6 @@ _CARD_WIDTH = _WIDTH + 2 * _INSET
 
 _PAGE, _WHITE, _EDGE, _BED = "#e9edf2", "#ffffff", "#d5dbe3", "#f1f3f6"
 _INK, _FAINT, _RIGHT, _WRONG = "#1d2733", "#6b7684", "#12813f", "#c62828"
-_FAMILY = "open-sans"
-_SYSTEM_FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
 
 
 @dataclass(frozen=True)
@@ -139,7 +136,7 @@ def _draw_card(picture: Picture, caption: Caption, height: int, bed: int) -> Ima
     left, right = _SHARPER * _INSET, _SHARPER * (_INSET + _WIDTH)
     if caption.confidence is not None:
         share = f"{caption.confidence:.0%}"
-        font = _font("0%", 13)
+        font = font_for("0%", _SHARPER * 13)
         pen.text((right, base), share, _FAINT, font, anchor="rs")
         right -= int(font.getlength(share)) + 8 * _SHARPER
     colour = caption.colour if caption.read else _faded(caption)
@@ -173,51 +170,8 @@ def _write(
     colour: str,
 ) -> None:
     """Write in the largest size that fits, then cut the end off."""
-    shown = _drawable(text)
-    font = _font(text, size)
-    while font.getlength(shown) > width and size > 11:
+    text = drawable(text)
+    while font_for(text, _SHARPER * size).getlength(text) > width and size > 11:
         size -= 1
-        font = _font(text, size)
-    while font.getlength(shown) > width and len(shown) > 2:
-        shown = shown[:-2] + "…"
-    pen.text(place, shown, colour, font, anchor="ls")
-
-
-def _drawable(text: str) -> str:
-    """Write characters that no font here has as their code points."""
-    path = _font_file(text)
-    if path is None or open_typeface(path).draws(text.replace(" ", "")):
-        return text
-    return "".join(each if each.isascii() else f"U+{ord(each):04X} " for each in text).strip()
-
-
-@cache
-def _font(text: str, size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
-    path = _font_file(text)
-    if path is None:
-        return ImageFont.load_default(size * _SHARPER)
-    return ImageFont.truetype(str(path), size * _SHARPER)
-
-
-@cache
-def _font_file(text: str) -> Path | None:
-    """Return a font that has all of the text, or else the bundled one."""
-    letters = text.replace(" ", "")
-    bundled = next((f.path for f in bundled_fonts() if f.name.startswith(_FAMILY)), None)
-    if bundled is None or open_typeface(bundled).draws(letters):
-        return bundled
-    return next((path for path in _system_fonts() if open_typeface(path).draws(letters)), bundled)
-
-
-def _system_fonts() -> Iterator[Path]:
-    for folder in (Path(name).expanduser() for name in _SYSTEM_FONTS):
-        if folder.is_dir():
-            yield from _usable_fonts(folder)
-
-
-@cache
-def _usable_fonts(folder: Path) -> tuple[Path, ...]:
-    try:
-        return tuple(font.path for font in find_fonts(folder)[0])
-    except DataError:
-        return ()  # a machine without fonts
+    pixels = _SHARPER * size
+    pen.text(place, fit_text(text, pixels, width), colour, font_for(text, pixels), anchor="ls")

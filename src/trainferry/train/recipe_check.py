@@ -84,7 +84,11 @@ def _of_the_network(network: NetworkRecipe) -> dict[str, bool]:
     if isinstance(network, AttentionOCRRecipe):
         known = ", ".join(ENDPOINTS)
         return {f"network.endpoint must be one of {known}": network.endpoint not in ENDPOINTS}
-    return {"network.head must be a multiple of 4": network.head % 4 != 0}
+    return {
+        "network.head must be a multiple of 4": network.head % 4 != 0,
+        "network.modules must be three numbers of 1 or more": len(network.modules) != 3
+        or min(network.modules) < 1,
+    }
 
 
 def _of_the_task(recipe: Recipe) -> dict[str, bool]:
@@ -169,6 +173,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "network.width": (1, math.inf),
     "network.growth": (1, math.inf),
     "network.head": (4, math.inf),
+    "network.blocks": (1, math.inf),
     "network.cell_clip": (0, math.inf),
     "task.max_length": (1, math.inf),
     "task.label_smoothing": (0, 1),

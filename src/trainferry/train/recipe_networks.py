@@ -51,11 +51,17 @@ class DenseNetRecipe:
 
 @dataclass(frozen=True)
 class HRNetRecipe:
-    """Parallel resolutions; `width` is the number of channels of the finest."""
+    """Parallel resolutions; `width` is the number of channels of the finest.
+
+    The three stages have two, three and four branches, and as many `modules` as it says; each
+    branch of a module has so many `blocks`.
+    """
 
     name: Literal["hrnet"] = "hrnet"
     width: int = 18
     head: int = 128
+    modules: tuple[int, ...] = (1, 4, 3)
+    blocks: int = 4
     norm_decay: float = 0.999
 
 

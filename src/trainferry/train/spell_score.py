@@ -7,48 +7,40 @@ behind the end of a text. Shapes: B samples, L characters, K classes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
 
-from trainferry.train.mistakes import Mistakes
+from trainferry.train.read_texts import ReadTexts
 from trainferry.train.score import WordScore, choose_protocol
-from trainferry.train.tasks.task import Example
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from trainferry.train.data.batches import Batch
-    from trainferry.train.tasks.spell import SignReading, Spell
-
-EXAMPLES = 8
+    from trainferry.train.tasks.spell import Spell
+    from trainferry.train.tasks.task import Example
 
 _SUMS = ("loss", "signs", "right_original", "characters_original", "empty", "unreadable")
 
 
 @dataclass
 class SpellScore:
-    """Counts what was read and keeps a few samples, mistakes first.
-
-    The scores in `words` follow the protocol; the sums beside them are of every sample.
-    """
+    """Counts what was read by a protocol, and sums over every sample beside it."""
 
     task: Spell
-    words: WordScore
+    texts: ReadTexts
     loss: float = 0.0
     signs: float = 0.0
     right_original: float = 0.0
     characters_original: float = 0.0
     empty: float = 0.0
     unreadable: float = 0.0
-    mistakes: Mistakes = field(default_factory=Mistakes)
-    _wrong: list[Example] = field(default_factory=list)
-    _right: list[Example] = field(default_factory=list)
 
     @classmethod
     def of(cls, task: Spell) -> Self:
-        return cls(task, WordScore(choose_protocol(task.protocol)))
+        return cls(task, ReadTexts(WordScore(choose_protocol(task.protocol))))
 
     @property
     def primary(self) -> str:
@@ -67,28 +59,21 @@ class SpellScore:
         self.empty += int((~has_text).sum())
         self.unreadable += int(batch.skipped)
 
-        texts = batch.texts or [self.task.charset.decode(codes) for codes in batch.labels.tolist()]
-        rows = zip(
-            valid.tolist(), texts, batch.positions.tolist(), self.task.read(logits), strict=True
-        )
-        for is_sample, truth, position, reading in rows:
-            if is_sample:
-                self._add_text(truth, position, reading)
+        truths = batch.texts or [self.task.charset.decode(codes) for codes in batch.labels.tolist()]
+        readings = self.task.read(logits)
+        self.texts.add(batch, truths, ((one.text, one.confidence) for one in readings))
 
     def merge(self, other: Self) -> None:
-        self.words.merge(other.words)
+        self.texts.merge(other.texts)
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.mistakes.merge(other.mistakes)
-        self._wrong = (self._wrong + other._wrong)[:EXAMPLES]
-        self._right = (self._right + other._right)[:EXAMPLES]
 
     def state(self) -> dict[str, float]:
-        return {**self.words.state(), **{name: float(getattr(self, name)) for name in _SUMS}}
+        return {**self.texts.words.state(), **{name: float(getattr(self, name)) for name in _SUMS}}
 
     def load_state(self, state: Mapping[str, float]) -> None:
         """Take over sums; examples and mistakes stay those of this process."""
-        self.words = WordScore.from_state(self.words.protocol, state)
+        self.texts.load_state(state)
         for name in _SUMS:
             setattr(self, name, state[name])
 
@@ -100,7 +85,7 @@ class SpellScore:
         """
         signs = max(self.signs, 1.0)
         return {
-            **self.words.values(),
+            **self.texts.words.values(),
             "sequence_accuracy_original": self.right_original / signs,
             "character_accuracy_original": self.characters_original
             / max(self.signs - self.empty, 1.0),
@@ -110,27 +95,10 @@ class SpellScore:
         }
 
     def examples(self) -> list[Example]:
-        return (self._wrong + self._right)[:EXAMPLES]
+        return self.texts.examples()
 
     def details(self) -> dict[str, Any]:
-        """Return characters most often taken for others, and the texts read worst."""
-        return {
-            "confused": [
-                {"truth": truth, "read": read, "times": times}
-                for truth, read, times in self.mistakes.most_confused(10)
-            ],
-            "worst": [
-                {"truth": truth, "read": read} for truth, read in self.mistakes.worst_words()
-            ],
-        }
-
-    def _add_text(self, truth: str, position: int, reading: SignReading) -> None:
-        protocol = self.words.protocol
-        if protocol.counts(truth):
-            self.mistakes.add(protocol.fold(truth), protocol.fold(reading.text))
-        kept = self._right if self.words.add(truth, reading.text) else self._wrong
-        if len(kept) < EXAMPLES:
-            kept.append(Example(position, truth, reading.text, reading.confidence))
+        return self.texts.details()
 
 
 def original_scores(logits: Tensor, batch: Batch, null: int) -> tuple[Tensor, Tensor]:

@@ -9,9 +9,10 @@ import torch
 
 from trainferry.train.data.alphabet import Alphabet
 from trainferry.train.data.batches import Batch
+from trainferry.train.read_texts import EXAMPLES
 from trainferry.train.tasks.ctc import ctc_losses
 from trainferry.train.tasks.diagnose import PATIENCE_STEPS
-from trainferry.train.tasks.recognise import EXAMPLES, Recognise
+from trainferry.train.tasks.recognise import Recognise
 from trainferry.train.tasks.task import Score, Snapshot, Task
 
 ABC = Alphabet("abc")

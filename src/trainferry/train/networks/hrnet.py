@@ -15,7 +15,8 @@ from torch.nn import functional
 
 from trainferry.train.networks.layers import SameConvolution, build_classifier, start_scaled
 
-# Modules in each of the three stages, which have two, three and four branches.
+# Modules in each of the three stages, which have two, three and four branches, and the blocks
+# of each branch.
 MODULES = (1, 4, 3)
 BLOCKS = 4
 _STEM = 64
@@ -30,22 +31,28 @@ class HRNet(nn.Module):
     """
 
     def __init__(
-        self, classes: int, width: int = 18, head: int = 128, norm_decay: float = 0.999
+        self,
+        classes: int,
+        width: int = 18,
+        head: int = 128,
+        modules: Sequence[int] = MODULES,
+        blocks: int = BLOCKS,
+        norm_decay: float = 0.999,
     ) -> None:
         super().__init__()
         self.stem = nn.Sequential(_Unit(3, _STEM, 3, 2), _Unit(_STEM, _STEM, 3, 2))
         self.front = nn.Sequential(
-            *(_Bottleneck(_STEM if place == 0 else _FRONT, _FRONT) for place in range(BLOCKS))
+            *(_Bottleneck(_STEM if place == 0 else _FRONT, _FRONT) for place in range(blocks))
         )
         self.transition = nn.ModuleList(
             [_Unit(_FRONT, width, 3, 1), _Unit(_FRONT, 2 * width, 3, 2)]
         )
         self.stages = nn.ModuleList(
-            _Stage(width, stage + 2, count) for stage, count in enumerate(MODULES)
+            _Stage(width, stage + 2, count, blocks) for stage, count in enumerate(modules)
         )
         self.new_branches = nn.ModuleList(
             _Unit(width * 2 ** (stage + 1), width * 2 ** (stage + 2), 3, 2)
-            for stage in range(len(MODULES) - 1)
+            for stage in range(len(modules) - 1)
         )
         self.head = nn.ModuleList(
             _Bottleneck(width * 2**branch, head * 2**branch) for branch in range(4)
@@ -121,9 +128,11 @@ class _BasicBlock(nn.Module):
 
 
 class _Stage(nn.Module):
-    def __init__(self, width: int, branches: int, count: int) -> None:
+    def __init__(self, width: int, branches: int, count: int, blocks: int) -> None:
         super().__init__()
-        self.modules_in_order = nn.ModuleList(_Module(width, branches) for _ in range(count))
+        self.modules_in_order = nn.ModuleList(
+            _Module(width, branches, blocks) for _ in range(count)
+        )
 
     def forward(self, branches: Sequence[Tensor]) -> Sequence[Tensor]:
         for module in self.modules_in_order:
@@ -134,11 +143,11 @@ class _Stage(nn.Module):
 class _Module(nn.Module):
     """Every branch thinks for itself; then each gets the sum of all, brought to its size."""
 
-    def __init__(self, width: int, count: int) -> None:
+    def __init__(self, width: int, count: int, blocks: int) -> None:
         super().__init__()
         widths = [width * 2**branch for branch in range(count)]
         self.branches = nn.ModuleList(
-            nn.Sequential(*(_BasicBlock(one) for _ in range(BLOCKS))) for one in widths
+            nn.Sequential(*(_BasicBlock(one) for _ in range(blocks))) for one in widths
         )
         self.ways = nn.ModuleDict(
             {

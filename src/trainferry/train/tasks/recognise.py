@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from trainferry.train.data.inputs import network_input
-from trainferry.train.mistakes import Mistakes
+from trainferry.train.read_texts import ReadTexts
 from trainferry.train.recipe_tasks import WordAugment, WordPicture
 from trainferry.train.score import WordScore, choose_protocol
 from trainferry.train.tasks.ctc import ctc_losses, impossible_labels
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from trainferry.train.data.alphabet import Alphabet
     from trainferry.train.data.batches import Batch
-
-EXAMPLES = 8
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Recognise:
         return self.alphabet.decode(reading.classes)
 
     def new_score(self) -> RecogniseScore:
-        return RecogniseScore(self, WordScore(choose_protocol(self.protocol)))
+        return RecogniseScore(self, ReadTexts(WordScore(choose_protocol(self.protocol))))
 
     def snapshot(self, step: int, loss: float, logits: Tensor) -> Snapshot:
         readings = [reading.classes for reading in self.read(logits)]
@@ -74,17 +72,14 @@ class Recognise:
 
 @dataclass
 class RecogniseScore:
-    """Counts what was read and keeps a few samples, mistakes first."""
+    """What was read by the protocol, and sums of all samples."""
 
     task: Recognise
-    words: WordScore
+    texts: ReadTexts
     loss: float = 0.0
     loss_samples: float = 0.0
     impossible: float = 0.0
     unreadable: float = 0.0
-    confusions: Mistakes = field(default_factory=Mistakes)
-    _mistakes: list[Example] = field(default_factory=list)
-    _right: list[Example] = field(default_factory=list)
 
     @property
     def primary(self) -> str:
@@ -100,34 +95,23 @@ class RecogniseScore:
         self.impossible += int(unfit.cpu()[valid].sum())
         self.unreadable += int(batch.skipped)
 
-        texts = batch.texts or [
+        truths = batch.texts or [
             self.task.alphabet.decode(label[:length])
             for label, length in zip(batch.labels.tolist(), batch.lengths.tolist(), strict=True)
         ]
-        rows = zip(
-            valid.tolist(),
-            texts,
-            batch.positions.tolist(),
-            self.task.read(logits),
-            strict=True,
-        )
-        for is_sample, truth, position, reading in rows:
-            if is_sample:
-                self._add_word(truth, position, reading)
+        readings = self.task.read(logits)
+        self.texts.add(batch, truths, ((self.task.text(one), one.confidence) for one in readings))
 
     def merge(self, other: Self) -> None:
-        self.words.merge(other.words)
+        self.texts.merge(other.texts)
         self.loss += other.loss
         self.loss_samples += other.loss_samples
         self.impossible += other.impossible
         self.unreadable += other.unreadable
-        self.confusions.merge(other.confusions)
-        self._mistakes = (self._mistakes + other._mistakes)[:EXAMPLES]
-        self._right = (self._right + other._right)[:EXAMPLES]
 
     def state(self) -> dict[str, float]:
         return {
-            **self.words.state(),
+            **self.texts.words.state(),
             "loss": self.loss,
             "loss_samples": self.loss_samples,
             "impossible": self.impossible,
@@ -136,7 +120,7 @@ class RecogniseScore:
 
     def load_state(self, state: Mapping[str, float]) -> None:
         """Take over sums; the examples stay those of this process."""
-        self.words = WordScore.from_state(self.words.protocol, state)
+        self.texts.load_state(state)
         self.loss = state["loss"]
         self.loss_samples = state["loss_samples"]
         self.impossible = state["impossible"]
@@ -145,32 +129,14 @@ class RecogniseScore:
     def values(self) -> dict[str, float]:
         """Return the scores of the protocol, the mean loss of every sample, and the counts."""
         return {
-            **self.words.values(),
+            **self.texts.words.values(),
             "loss": self.loss / max(self.loss_samples, 1.0),
             "impossible": self.impossible,
             "unreadable": self.unreadable,
         }
 
     def examples(self) -> list[Example]:
-        return (self._mistakes + self._right)[:EXAMPLES]
+        return self.texts.examples()
 
     def details(self) -> dict[str, Any]:
-        """Return characters most often taken for others, and the words read worst."""
-        return {
-            "confused": [
-                {"truth": truth, "read": read, "times": times}
-                for truth, read, times in self.confusions.most_confused(10)
-            ],
-            "worst": [
-                {"truth": truth, "read": read} for truth, read in self.confusions.worst_words()
-            ],
-        }
-
-    def _add_word(self, truth: str, position: int, reading: Reading) -> None:
-        read = self.task.text(reading)
-        protocol = self.words.protocol
-        if protocol.counts(truth):
-            self.confusions.add(protocol.fold(truth), protocol.fold(read))
-        kept = self._right if self.words.add(truth, read) else self._mistakes
-        if len(kept) < EXAMPLES:
-            kept.append(Example(position, truth, read, reading.confidence))
+        return self.texts.details()

@@ -49,4 +49,4 @@ def variable_names(network: NetworkRecipe, names: Iterable[str] = ()) -> Variabl
     if isinstance(network, AttentionOCRRecipe):
         return VariableNames(attention_ocr_mappings(network.endpoint, network.attention))
     assert isinstance(network, HRNetRecipe)
-    return VariableNames(hrnet_mappings(), scope=names_hrnet.SCOPE)
+    return VariableNames(hrnet_mappings(network.modules, network.blocks), scope=names_hrnet.SCOPE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from trainferry.train.networks.hrnet import BLOCKS, MODULES
 from trainferry.train.tf_checkpoint.mapping import (
@@ -16,40 +16,43 @@ from trainferry.train.tf_checkpoint.mapping import (
 SCOPE = "HRNET/"
 
 
-def hrnet_mappings() -> tuple[TensorMapping, ...]:
+def hrnet_mappings(
+    modules: Sequence[int] = MODULES, blocks: int = BLOCKS
+) -> tuple[TensorMapping, ...]:
     """Every variable that inference needs; the names are the same for all widths."""
     found: list[TensorMapping] = []
-    for scope, ours in (*_front(), *_stages(), *_head()):
+    for scope, ours in (*_front(blocks), *_stages(modules, blocks), *_head()):
         found.append(convolution_mapping(f"{SCOPE}{scope}/weights", f"{ours}.convolution"))
         found += norm_mappings(f"{SCOPE}{scope}/BatchNorm", f"{ours}.norm")
     return (*found, *classifier_mappings(f"{SCOPE}CLS_HEAD/dense", "classifier"))
 
 
-def _front() -> Iterator[tuple[str, str]]:
+def _front(blocks: int) -> Iterator[tuple[str, str]]:
     for place in range(2):
         yield f"HR_FRONT/{numbered('Conv', place)}", f"stem.{place}"
-    for block in range(BLOCKS):
+    for block in range(blocks):
         yield from _bottleneck(f"HR_FRONT/_BN{block}", f"front.{block}", projects=block == 0)
     for branch in range(2):
         yield f"HR_FRONT/{numbered('Conv', 2 + branch)}", f"transition.{branch}"
 
 
-def _stages() -> Iterator[tuple[str, str]]:
-    for stage, count in enumerate(MODULES):
+def _stages(modules: Sequence[int], blocks: int) -> Iterator[tuple[str, str]]:
+    for stage, count in enumerate(modules):
         branches = stage + 2
         for module in range(count):
             scope = f"HRStage_{branches}_M{module}"
             ours = f"stages.{stage}.modules_in_order.{module}"
-            yield from _branches(scope, ours, branches)
+            yield from _branches(scope, ours, (branches, blocks))
             yield from _ways(scope, ours, branches)
-        if stage < len(MODULES) - 1:
+        if stage < len(modules) - 1:
             last = f"HRStage_{branches}_M{count - 1}_D_TAIL{branches + 1}"
             yield f"{last}/Conv", f"new_branches.{stage}"
 
 
-def _branches(scope: str, ours: str, branches: int) -> Iterator[tuple[str, str]]:
+def _branches(scope: str, ours: str, counts: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    branches, blocks = counts
     for branch in range(branches):
-        for block in range(BLOCKS):
+        for block in range(blocks):
             for unit in range(2):
                 yield (
                     f"{scope}_B{branch}_C{block}/{numbered('Conv', unit)}",

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from trainferry.errors import DataError, MissingPackageError
+from trainferry.errors import DataError
 from trainferry.train.data.charset import Charset, fsns_charset, write_charset
 from trainferry.train.data.pictures import decode_picture, encode_jpeg, encode_png
+from trainferry.train.data.rendered_set import (
+    RenderReport,
+    Shard,
+    describe_set,
+    one_thread,
+    plan_shards,
+    require_new_split,
+    require_opencv,
+    summarise_set,
+)
 from trainferry.train.data.sign_records import build_sign
 from trainferry.train.data.signs.compose import Composer, Sign
 from trainferry.train.data.signs.fonts import plate_fonts, split_fonts
 from trainferry.train.data.signs.sheet import sign_sheet
 from trainferry.train.data.signs.street import Street
 from trainferry.train.data.signs.streets import SPLITS, Streets, read_streets
-from trainferry.train.data.tfrecord import RecordWriter, has_records
-from trainferry.train.data.whole_file import explain_write_errors, write_whole
+from trainferry.train.data.tfrecord import RecordWriter
+from trainferry.train.data.whole_file import explain_write_errors
 from trainferry.train.data.words.fonts import Font, Refusal, find_fonts
 from trainferry.train.data.workers import map_in_processes
 
@@ -28,6 +36,8 @@ Progress = Callable[[int, int], None]
 """Called with the number of samples done and of all samples."""
 
 QUALITY = 90
+
+_RENDERER = "the sign renderer"
 
 
 @dataclass(frozen=True)
@@ -44,27 +54,14 @@ class SignsOptions:
     shard: int = 1_000
 
 
-@dataclass(frozen=True)
-class SignsReport:
+@dataclass(frozen=True, kw_only=True)
+class SignsReport(RenderReport):
     """What was rendered, and what of the user's fonts and names was not used."""
 
-    count: int
-    files: tuple[Path, ...]
-    fonts: int
-    refused_fonts: tuple[Refusal, ...]
     left_out_names: dict[str, int]
-    seconds: float
 
     def summary(self) -> str:
-        rate = self.count / max(self.seconds, 1e-9)
-        files = "1 file" if len(self.files) == 1 else f"{len(self.files)} files"
-        lines = [
-            f"{self.count:,} signs in {files}, {self.fonts} fonts, "
-            f"{self.seconds:.1f} s ({rate:.0f} per second)"
-        ]
-        lines += [f"font not used: {font.path}: {font.reason}" for font in self.refused_fonts]
-        lines += [f"names not used: {n}, {why}" for why, n in self.left_out_names.items() if n]
-        return "\n".join(lines)
+        return summarise_set(self, "signs", "names", self.left_out_names)
 
 
 def render_signs(options: SignsOptions, folder: Path, progress: Progress) -> SignsReport:
@@ -75,7 +72,7 @@ def render_signs(options: SignsOptions, folder: Path, progress: Progress) -> Sig
     shards = _plan(options, folder)
     counts: Counter[str] = Counter()
     done = 0
-    with _one_thread():
+    with one_thread():
         prepared = (material.source, options.png)
         each = map_in_processes(_render_shard, shards, options.processes, _prepare, prepared)
         for shard, used in zip(shards, each, strict=True):
@@ -84,20 +81,27 @@ def render_signs(options: SignsOptions, folder: Path, progress: Progress) -> Sig
             progress(done, options.count)
     write_charset(fsns_charset(), folder)
     report = SignsReport(
-        options.count,
-        tuple(shard.path for shard in shards),
-        len(material.source.fonts),
-        material.refused,
-        material.left_out,
-        time.monotonic() - started,
+        count=options.count,
+        files=tuple(shard.path for shard in shards),
+        fonts=len(material.source.fonts),
+        refused_fonts=material.refused,
+        left_out_names=material.left_out,
+        seconds=time.monotonic() - started,
     )
-    _describe(options, folder, report, counts)
+    describe_set(
+        folder,
+        asdict(options),
+        report,
+        made_by="trainferry data signs",
+        left_out=("left_out_names", report.left_out_names),
+        per_font=("signs_per_font", counts),
+    )
     return report
 
 
 def render_samples(options: SignsOptions) -> list[Sign]:
     """Return the first `count` samples of the data set, to look at."""
-    _check_opencv()
+    require_opencv(_RENDERER)
     composer = _read_material(options).source.composer()
     return [composer.compose(index) for index in range(options.count)]
 
@@ -120,13 +124,6 @@ class _Source:
 
     def composer(self) -> Composer:
         return Composer(self.seed, self.split, Streets(self.split, self.streets), self.fonts)
-
-
-@dataclass(frozen=True)
-class _Shard:
-    path: Path
-    first: int
-    count: int
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ def _prepare(source: _Source, png: bool) -> None:
     _here[:] = [_Process(source.composer(), fsns_charset(), png)]
 
 
-def _render_shard(shard: _Shard) -> Counter[str]:
+def _render_shard(shard: Shard) -> Counter[str]:
     process = _here[0]
     used: Counter[str] = Counter()
     with RecordWriter(shard.path) as writer:
@@ -184,19 +181,8 @@ def _check(options: SignsOptions, folder: Path) -> None:
             f"there is no split `{options.split}` of names and fonts",
             hint=f"choose one of {', '.join(SPLITS)}",
         )
-    if has_records(folder, options.split):
-        raise DataError(
-            f"{folder} already holds record files of the split `{options.split}`",
-            hint="choose another folder, or delete these files first",
-        )
-    _check_opencv()
-
-
-def _check_opencv() -> None:
-    try:
-        import cv2  # noqa: F401  # only asked whether it is there
-    except ImportError as error:
-        raise MissingPackageError("opencv-python-headless", "the sign renderer") from error
+    require_new_split(folder, options.split)
+    require_opencv(_RENDERER)
 
 
 def _read_material(options: SignsOptions) -> _Material:
@@ -216,50 +202,8 @@ def _read_material(options: SignsOptions) -> _Material:
     return _Material(source, tuple(refused), left_out)
 
 
-def _plan(options: SignsOptions, folder: Path) -> list[_Shard]:
+def _plan(options: SignsOptions, folder: Path) -> list[Shard]:
     place = folder / "tfrecords"
     with explain_write_errors(place):
         place.mkdir(parents=True, exist_ok=True)
-    return [
-        _Shard(
-            place / f"{options.split}_{number}.tfrecords",
-            first,
-            min(options.shard, options.count - first),
-        )
-        for number, first in enumerate(range(0, options.count, options.shard), start=1)
-    ]
-
-
-def _describe(
-    options: SignsOptions, folder: Path, report: SignsReport, counts: Counter[str]
-) -> None:
-    told = {
-        key: str(value) if isinstance(value, Path) else value
-        for key, value in asdict(options).items()
-        if key != "processes"
-    }
-    facts = {
-        "made_by": "trainferry data signs",
-        "options": told,
-        "count": report.count,
-        "files": [path.name for path in report.files],
-        "left_out_names": report.left_out_names,
-        "refused_fonts": {str(each.path): each.reason for each in report.refused_fonts},
-        "signs_per_font": dict(sorted(counts.items())),
-    }
-    path = folder / f"dataset{'' if options.split == 'train' else '_' + options.split}.json"
-    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
-    write_whole(path, text.encode("utf-8", "backslashreplace"))  # paths need not be UTF-8
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep OpenCV from sharing small pictures between threads, which only costs time."""
-    import cv2
-
-    before = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    try:
-        yield
-    finally:
-        cv2.setNumThreads(before)
+    return plan_shards(place, options.split, options.count, options.shard)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -10,10 +9,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import get_args
 
-from trainferry.errors import DataError, MissingPackageError
+from trainferry.errors import DataError
 from trainferry.train.data.pictures import decode_picture, encode_jpeg
-from trainferry.train.data.tfrecord import has_records
-from trainferry.train.data.whole_file import write_whole
+from trainferry.train.data.rendered_set import (
+    RenderReport,
+    Shard,
+    describe_set,
+    plan_shards,
+    require_new_split,
+    require_opencv,
+    summarise_set,
+)
 from trainferry.train.data.words.compose import Style, WordPicture
 from trainferry.train.data.words.fonts import (
     Font,
@@ -23,8 +29,10 @@ from trainferry.train.data.words.fonts import (
     open_typeface,
 )
 from trainferry.train.data.words.lexicon import read_words
-from trainferry.train.data.words.shards import Progress, Shard, Source, render_shards
+from trainferry.train.data.words.shards import Progress, Source, render_shards
 from trainferry.train.data.words.sheet import contact_sheet
+
+_RENDERER = "the word renderer"
 
 
 @dataclass(frozen=True)
@@ -41,26 +49,14 @@ class WordsOptions:
     style: Style = "street"
 
 
-@dataclass(frozen=True)
-class WordsReport:
+@dataclass(frozen=True, kw_only=True)
+class WordsReport(RenderReport):
     """What was rendered, and what of the user's fonts and words was not used."""
 
-    count: int
-    files: tuple[Path, ...]
-    fonts: int
-    refused_fonts: tuple[Refusal, ...]
     left_out_words: dict[str, int]
-    seconds: float
 
     def summary(self) -> str:
-        rate = self.count / max(self.seconds, 1e-9)
-        lines = [
-            f"{self.count:,} word pictures in {_files(len(self.files))}, {self.fonts} fonts, "
-            f"{self.seconds:.1f} s ({rate:.0f} per second)"
-        ]
-        lines += [f"font not used: {font.path}: {font.reason}" for font in self.refused_fonts]
-        lines += [f"words not used: {n}, {why}" for why, n in self.left_out_words.items() if n]
-        return "\n".join(lines)
+        return summarise_set(self, "word pictures", "words", self.left_out_words)
 
 
 def render_words(options: WordsOptions, folder: Path, progress: Progress) -> WordsReport:
@@ -85,13 +81,20 @@ def render_words(options: WordsOptions, folder: Path, progress: Progress) -> Wor
         left_out_words=material.left_out,
         seconds=time.monotonic() - started,
     )
-    _describe(options, folder, report, counts)
+    describe_set(
+        folder,
+        asdict(options),
+        report,
+        made_by="trainferry data words",
+        left_out=("left_out_words", report.left_out_words),
+        per_font=("pictures_per_font", counts),
+    )
     return report
 
 
 def render_samples(options: WordsOptions) -> list[WordPicture]:
     """Return the first `count` pictures of the data set, to look at."""
-    _check_opencv()
+    require_opencv(_RENDERER)
     composer = _read_material(options).source.composer()
     return [composer.compose(index) for index in range(options.count)]
 
@@ -121,23 +124,8 @@ def _check(options: WordsOptions, folder: Path) -> None:
         raise DataError(
             f"unknown style `{options.style}`", hint=f"choose one of {', '.join(get_args(Style))}"
         )
-    if has_records(folder, options.split):
-        raise DataError(
-            f"{folder} already holds record files of the split `{options.split}`",
-            hint="choose another folder, or delete these files first",
-        )
-    _check_opencv()
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count} files"
-
-
-def _check_opencv() -> None:
-    try:
-        import cv2  # noqa: F401  # only asked whether it is there
-    except ImportError as error:
-        raise MissingPackageError("opencv-python-headless", "the word renderer") from error
+    require_new_split(folder, options.split)
+    require_opencv(_RENDERER)
 
 
 @dataclass(frozen=True)
@@ -181,33 +169,4 @@ def _plan(options: WordsOptions, folder: Path) -> list[Shard]:
         raise DataError(
             f"cannot make the folder {place}: {error.strerror}", hint="choose another folder"
         ) from error
-    return [
-        Shard(
-            place / f"{options.split}_{number}.tfrecords",
-            first,
-            min(options.shard, options.count - first),
-        )
-        for number, first in enumerate(range(0, options.count, options.shard), start=1)
-    ]
-
-
-def _describe(
-    options: WordsOptions, folder: Path, report: WordsReport, counts: Counter[str]
-) -> None:
-    told = {
-        key: str(value) if isinstance(value, Path) else value
-        for key, value in asdict(options).items()
-        if key != "processes"
-    }
-    facts = {
-        "made_by": "trainferry data words",
-        "options": told,
-        "count": report.count,
-        "files": [path.name for path in report.files],
-        "left_out_words": report.left_out_words,
-        "refused_fonts": {str(each.path): each.reason for each in report.refused_fonts},
-        "pictures_per_font": dict(sorted(counts.items())),
-    }
-    path = folder / f"dataset{'' if options.split == 'train' else '_' + options.split}.json"
-    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
-    write_whole(path, text.encode("utf-8", "backslashreplace"))  # paths need not be UTF-8
+    return plan_shards(place, options.split, options.count, options.shard)

@@ -8,14 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import Synchronized
-from pathlib import Path
 
 from trainferry.errors import DataError, TrainferryError
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import encode_jpeg
+from trainferry.train.data.rendered_set import Shard, one_thread
 from trainferry.train.data.tfrecord import RecordWriter
 from trainferry.train.data.words.compose import Composer, Style, WordPicture
 from trainferry.train.data.words.fonts import Font
@@ -40,15 +39,6 @@ class Source:
 
     def composer(self) -> Composer:
         return Composer(self.seed, self.split, Lexicon(self.words), self.fonts, self.style)
-
-
-@dataclass(frozen=True)
-class Shard:
-    """One record file and which pictures it holds."""
-
-    path: Path
-    first: int
-    count: int
 
 
 def render_shards(
@@ -85,7 +75,7 @@ def _render_here(
     composer: Composer, shards: list[Shard], progress: Progress
 ) -> Iterator[Counter[str]]:
     total = sum(shard.count for shard in shards)
-    with _one_thread():
+    with one_thread():
         for shard in shards:
 
             def told(done: int, first: int = shard.first) -> None:
@@ -168,16 +158,3 @@ def _example(word: WordPicture, index: int) -> bytes:
             "image/path": f"{index:08d}_{word.font}",
         }
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep OpenCV from sharing tiny pictures between threads, which only costs time."""
-    import cv2
-
-    before = cv2.getNumThreads()
-    cv2.setNumThreads(1)
-    try:
-        yield
-    finally:
-        cv2.setNumThreads(before)

@@ -1,0 +1,56 @@
+"""Text in pictures: a font for any script, cut to its width, and code points where none helps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from trainferry.train import picture_text
+from trainferry.train.picture_grid import Caption, draw_grid
+from trainferry.train.picture_text import drawable, fit_text, font_for
+
+GREEN = (18, 129, 63)
+
+
+@pytest.fixture
+def fonts_are_looked_for() -> Iterator[None]:
+    """Forget which font was found for a text, before the test and after it."""
+    _forget()
+    yield
+    _forget()
+
+
+def _forget() -> None:
+    for cached in (picture_text._font_file, picture_text.font_for):
+        cached.cache_clear()
+
+
+def test_text_is_cut_to_its_width() -> None:
+    assert fit_text("short", 20, 500) == "short"
+    cut = fit_text("a name that is far too long", 20, 100)
+    assert cut.endswith("…")
+    assert font_for(cut, 20).getlength(cut) <= 100
+
+
+def test_line_breaks_become_spaces() -> None:
+    assert drawable("line\nbreak\ttab") == "line break tab"
+    picture = np.zeros((32, 100, 3), np.uint8)
+    broken = draw_grid([picture], [Caption("two\nlines")])
+    assert np.array_equal(broken, draw_grid([picture], [Caption("two lines")]))
+
+
+@pytest.mark.usefixtures("fonts_are_looked_for")
+def test_characters_without_a_font_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture_text, "_SYSTEM_FONTS", ())
+    assert drawable("中a") == "U+4E2D a"
+    assert drawable("plain text") == "plain text"
+
+
+@pytest.mark.usefixtures("fonts_are_looked_for")
+def test_works_without_the_bundled_fonts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(picture_text, "bundled_fonts", list)
+    picture = np.full((32, 100, 3), 128, np.uint8)
+    page = draw_grid([picture], [Caption("word", "word", 0.9)])
+    assert bool((page == np.array(GREEN, np.uint8)).all(axis=2).any())
