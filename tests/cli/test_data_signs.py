@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.train.sign_data import make_sign_data
 from trainferry.cli.data_signs import add_fsns, add_signs
+from trainferry.cli.main import main
 from trainferry.cli.parser import Parser
 from trainferry.train.data.pictures import encode_png
 from trainferry.train.data.sign_records import noise
@@ -54,3 +56,16 @@ def test_a_split_that_signs_do_not_have_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as caught:
         run("signs", "--count", "1", "--to", str(tmp_path), "--split", "valid")
     assert caught.value.code == 2
+
+
+def test_signs_are_checked_before_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = make_sign_data(tmp_path / "signs", views=2)
+    command = ["data", "check", str(data), "--recipe", "attention_ocr", "--processes", "1"]
+    command += ["--set", "picture.views=2", "--set", "picture.height=35"]
+    command += ["--set", "picture.width=35", "--set", "task.max_length=2"]
+    assert main(command) == 0
+    shown = capsys.readouterr().out
+    assert "kept" in shown
+    assert "too_long" in shown

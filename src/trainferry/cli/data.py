@@ -22,7 +22,7 @@ from trainferry.cli.data_photos import (
     pack_classes,
     unpack_classes,
 )
-from trainferry.cli.data_signs import add_fsns, add_signs
+from trainferry.cli.data_signs import add_fsns, add_signs, check_texts
 from trainferry.cli.parser import positive
 from trainferry.cli.progress import progress_bar
 from trainferry.errors import DataError, UsageError
@@ -123,11 +123,13 @@ def run_unpack(arguments: argparse.Namespace) -> int:
 
 def run_check(arguments: argparse.Namespace) -> int:
     from trainferry.train.recipe import read_recipe
-    from trainferry.train.recipe_tasks import ClassifyRecipe
+    from trainferry.train.recipe_tasks import ClassifyRecipe, SpellRecipe
 
     recipe = read_recipe(arguments.recipe, arguments.set)
     if isinstance(recipe.task, ClassifyRecipe):
         return check_classes(arguments, recipe.task)
+    if isinstance(recipe.task, SpellRecipe):
+        return check_texts(arguments, recipe, recipe.task)
     return _check_words(arguments, recipe, recipe.task.max_length)
 
 

@@ -8,12 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainferry.cli.data_arguments import add_processes, add_to, print_result
+from trainferry.cli.data_arguments import add_processes, add_to, data_folder, print_result
 from trainferry.cli.parser import positive
 from trainferry.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
+    from trainferry.train.recipe_sections import Recipe
+    from trainferry.train.recipe_tasks import SpellRecipe
 
 _ON_SHEET = 40
 
@@ -93,3 +95,25 @@ def run_fsns(arguments: argparse.Namespace) -> int:
         report = pack_fsns(arguments.source, arguments.to, options, progress)
     print_result(arguments, report.to_json(), report.summary())
     return 0
+
+
+def check_texts(arguments: argparse.Namespace, recipe: Recipe, task: SpellRecipe) -> int:
+    """Tell what of the signs a recipe would train on."""
+    from trainferry.train.build import complete_recipe
+    from trainferry.train.data.sign_check import check_signs
+    from trainferry.train.data.sign_records import find_signs
+    from trainferry.train.signs import open_signs
+
+    source: Path = arguments.source
+    paths = [source] if source.is_file() else find_signs(source, arguments.split)
+    records = open_signs(complete_recipe(recipe, data_folder(source)), paths)
+    with progress_bar("records") as progress:
+        check = check_signs(
+            records,
+            max_length=task.max_length,
+            pictures=not arguments.labels_only,
+            processes=arguments.processes,
+            progress=progress,
+        )
+    print_result(arguments, check.to_json(), check.summary())
+    return 0 if len(check.kept) else 1

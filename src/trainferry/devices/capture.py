@@ -6,6 +6,7 @@ replayed as one graph they follow each other without a gap.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 import torch
@@ -28,7 +29,13 @@ def capture(network: nn.Module, examples: Sequence[Tensor], precision: Precision
     kept = [(buffer, buffer.clone()) for buffer in network.buffers()]
     device = examples[0].device
     half = half_of(precision)
-    with torch.autocast(device.type, dtype=half, enabled=half is not None, cache_enabled=False):
+    # Gradients are made on the stream of the recording and used on another: that is meant.
+    torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+    with (
+        warnings.catch_warnings(),
+        torch.autocast(device.type, dtype=half, enabled=half is not None, cache_enabled=False),
+    ):
+        warnings.filterwarnings("ignore", message="Attempting to run cuBLAS")
         torch.cuda.make_graphed_callables(network, tuple(examples))
     with torch.no_grad():
         for buffer, value in kept:

@@ -7,12 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 from trainferry.errors import PictureError
 from trainferry.train.data.charset import Charset
-from trainferry.train.data.pictures import Picture, resize_picture
-from trainferry.train.data.sign_records import noise
+from trainferry.train.data.pictures import Picture
+from trainferry.train.data.sign_views import place_views
 from trainferry.train.recipe_tasks import SignPicture
 from trainferry.train.signs import charset_of
 
@@ -83,10 +81,8 @@ class SignFacts:
                 f"{len(views)} views of one sign, and the network sees {self.picture.views}",
                 hint=f"give up to {self.picture.views} pictures of a sign",
             )
-        joined = noise(self.height, self.width, np.random.default_rng(0))
-        for number, view in enumerate(views):
-            self._place(view, joined[:, number * self.picture.width :])
-        return joined
+        height, width = self.picture.height, self.picture.width
+        return place_views(views, places=self.picture.views, height=height, width=width, seed=0)
 
     def to_metadata(self) -> dict[str, str]:
         """Return the properties as they are written, all of them texts."""
@@ -129,13 +125,6 @@ class SignFacts:
 
     def _attention(self) -> str:
         return _ATTENTION.format(length=self.length, views=self.picture.views)
-
-    def _place(self, view: Picture, target: Picture) -> None:
-        height, width = view.shape[:2]
-        scale = min(self.picture.height / height, self.picture.width / width)
-        high, wide = max(1, round(height * scale)), max(1, round(width * scale))
-        top, left = (self.picture.height - high) // 2, (self.picture.width - wide) // 2
-        target[top : top + high, left : left + wide] = resize_picture(view, high, wide, "antialias")
 
 
 def parse_signs(metadata: Mapping[str, str]) -> SignFacts:

@@ -37,7 +37,8 @@ def complete(recipe: Recipe, data: Path) -> Recipe:
     """Put the characters of the data into the recipe, where the recipe leaves them open."""
     if _task(recipe).charset_from == "recipe":
         return recipe
-    find_signs(data, "train")
+    if not data.is_dir():
+        find_signs(data, "train")  # which says that there is no such folder
     file = find_charset(data)
     if file is None:
         raise DataError(

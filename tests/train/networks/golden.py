@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from trainferry.train.tf_checkpoint.mapping import TensorMapping
 
 Array = NDArray[Any]
 
@@ -41,6 +44,29 @@ def weight_by_rule(name: str, shape: list[int]) -> Array:
     gain = 2 if len(shape) == 4 else 1
     scale = math.sqrt(gain / math.prod(shape[:-1]))
     return (stream.standard_normal(shape) * scale).astype(np.float32)
+
+
+def weights_by_rule(
+    golden: Golden,
+    mappings: Sequence[TensorMapping],
+    rule: Callable[[str, list[int]], Array] = weight_by_rule,
+) -> dict[str, Tensor]:
+    """The weights of the original under our names."""
+    weights: dict[str, Tensor] = {}
+    for mapping in mappings:
+        value = rule(mapping.tensorflow, golden.facts["variables"][mapping.tensorflow])
+        parts = mapping.layout.to_ours(value)
+        weights |= {
+            ours: torch.from_numpy(one) for ours, one in zip(mapping.ours, parts, strict=True)
+        }
+    return weights
+
+
+def check_names(golden: Golden, mappings: Sequence[TensorMapping]) -> None:
+    """Every variable of the original is mapped, and those with a gradient are trained."""
+    assert sorted(one.tensorflow for one in mappings) == sorted(golden.facts["variables"])
+    trained = [one.tensorflow for one in mappings if one.trained]
+    assert sorted(trained) == sorted(golden.facts["gradients"])
 
 
 def pictures(golden: Golden) -> Tensor:

@@ -12,12 +12,14 @@ from torch import Tensor
 from tests.train.networks.golden import (
     Array,
     Golden,
+    check_names,
     difference,
     fingerprint,
     of,
     pictures,
     read_golden,
     weight_by_rule,
+    weights_by_rule,
 )
 from trainferry.train.networks.attention_ocr import AttentionOCR
 from trainferry.train.tf_checkpoint.names_attention_ocr import attention_ocr_mappings
@@ -37,21 +39,12 @@ def golden(shared: Path) -> Golden:
 @pytest.fixture
 def network(golden: Golden) -> AttentionOCR:
     network = AttentionOCR(CLASSES)
-    weights: dict[str, Tensor] = {}
-    for mapping in MAPPINGS:
-        value = weight(mapping.tensorflow, golden.facts["variables"][mapping.tensorflow])
-        parts = mapping.layout.to_ours(value)
-        weights |= {
-            ours: torch.from_numpy(one) for ours, one in zip(mapping.ours, parts, strict=True)
-        }
-    network.load_state_dict(weights)
+    network.load_state_dict(weights_by_rule(golden, MAPPINGS, weight))
     return network
 
 
 def test_the_name_map_is_the_list_of_the_originals_variables(golden: Golden) -> None:
-    assert sorted(one.tensorflow for one in MAPPINGS) == sorted(golden.facts["variables"])
-    trained = [one.tensorflow for one in MAPPINGS if one.trained]
-    assert sorted(trained) == sorted(golden.facts["gradients"])
+    check_names(golden, MAPPINGS)
 
 
 def test_evaluation_logits_readings_and_losses_are_the_originals(

@@ -11,12 +11,13 @@ from torch import Tensor
 from tests.train.networks.golden import (
     Array,
     Golden,
+    check_names,
     difference,
     fingerprint,
     of,
     pictures,
     read_golden,
-    weight_by_rule,
+    weights_by_rule,
 )
 from trainferry.train.networks.crnn import CRNN
 from trainferry.train.tasks.ctc import ctc_losses
@@ -33,13 +34,7 @@ def golden(shared: Path) -> Golden:
 @pytest.fixture
 def network(golden: Golden) -> CRNN:
     network = CRNN(classes=37, dropout=0.0)
-    weights = {}
-    for mapping in crnn_mappings("stock"):
-        value = weight_by_rule(mapping.tensorflow, golden.facts["variables"][mapping.tensorflow])
-        parts = mapping.layout.to_ours(value)
-        weights.update(
-            {name: torch.from_numpy(part) for name, part in zip(mapping.ours, parts, strict=True)}
-        )
+    weights = weights_by_rule(golden, crnn_mappings("stock"))
     left = network.load_state_dict(weights, strict=False)
     assert left.unexpected_keys == []
     assert all("bias_hh" in name or "num_batches" in name for name in left.missing_keys)
@@ -47,10 +42,7 @@ def network(golden: Golden) -> CRNN:
 
 
 def test_the_name_map_is_the_list_of_the_originals_variables(golden: Golden) -> None:
-    names = [mapping.tensorflow for mapping in crnn_mappings("stock")]
-    assert sorted(names) == sorted(golden.facts["variables"])
-    trained = [mapping.tensorflow for mapping in crnn_mappings("stock") if mapping.trained]
-    assert sorted(trained) == sorted(golden.facts["gradients"])
+    check_names(golden, crnn_mappings("stock"))
 
 
 def test_evaluation_logits_losses_and_reading_are_the_originals(

@@ -13,12 +13,13 @@ from torch.nn import functional
 
 from tests.train.networks.golden import (
     Golden,
+    check_names,
     difference,
     fingerprint,
     of,
     pictures,
     read_golden,
-    weight_by_rule,
+    weights_by_rule,
 )
 from trainferry.train.networks.densenet import DenseNet
 from trainferry.train.networks.hrnet import HRNet
@@ -57,13 +58,7 @@ def golden(shared: Path, name: str) -> Golden:
 @pytest.fixture
 def network(golden: Golden, name: str) -> nn.Module:
     network = ORIGINALS[name].build()
-    weights: dict[str, torch.Tensor] = {}
-    for mapping in ORIGINALS[name].mappings:
-        value = weight_by_rule(mapping.tensorflow, golden.facts["variables"][mapping.tensorflow])
-        parts = mapping.layout.to_ours(value)
-        weights |= {
-            ours: torch.from_numpy(one) for ours, one in zip(mapping.ours, parts, strict=True)
-        }
+    weights = weights_by_rule(golden, ORIGINALS[name].mappings)
     left = network.load_state_dict(weights, strict=False)
     assert left.unexpected_keys == []
     endings = ("num_batches_tracked", "biased", "local_step")
@@ -72,10 +67,7 @@ def network(golden: Golden, name: str) -> nn.Module:
 
 
 def test_the_name_map_is_the_list_of_the_originals_variables(golden: Golden, name: str) -> None:
-    mappings = ORIGINALS[name].mappings
-    assert sorted(one.tensorflow for one in mappings) == sorted(golden.facts["variables"])
-    trained = [one.tensorflow for one in mappings if one.trained]
-    assert sorted(trained) == sorted(golden.facts["gradients"])
+    check_names(golden, ORIGINALS[name].mappings)
 
 
 def test_evaluation_logits_are_the_originals(golden: Golden, network: nn.Module) -> None:

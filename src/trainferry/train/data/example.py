@@ -53,6 +53,17 @@ def first_bytes(feature: memoryview) -> memoryview | None:
     return _first_value(feature) if value is None else value
 
 
+def decode_text(value: memoryview) -> str:
+    """Return a text of a record. Raises RecordError when it is not UTF-8."""
+    try:
+        return str(value, "utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(
+            f"the text {bytes(value)[:20]!r} of a record is not UTF-8",
+            hint="make the records again with texts in UTF-8",
+        ) from error
+
+
 def integers(feature: memoryview) -> list[int] | None:
     """Return the values of a feature that holds whole numbers."""
     kind, parts = _read_feature(feature)

@@ -20,8 +20,9 @@ import numpy as np
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.charset import Charset, fsns_charset, read_charset, write_charset
 from trainferry.train.data.pack import PLACE, path_inside, skip_list
-from trainferry.train.data.pictures import Picture, decode_picture, encode_png, resize_picture
-from trainferry.train.data.sign_records import SIDE, VIEWS, build_sign, noise
+from trainferry.train.data.pictures import Picture, decode_picture, encode_png
+from trainferry.train.data.sign_records import SIDE, VIEWS, build_sign
+from trainferry.train.data.sign_views import place_views
 from trainferry.train.data.tfrecord import RecordWriter, has_records
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.workers import map_in_processes
@@ -118,15 +119,7 @@ def pack_fsns(
 
 def join_views(views: list[Picture], seed: int) -> Picture:
     """Put views side by side, each whole in its square; what they do not cover is noise."""
-    picture = noise(SIDE, SIDE * VIEWS, np.random.default_rng(seed))
-    for number, view in enumerate(views):
-        height, width = view.shape[:2]
-        scale = SIDE / max(height, width)
-        size = max(1, round(height * scale)), max(1, round(width * scale))
-        fitted = resize_picture(view, *size, "antialias")
-        top, left = (SIDE - size[0]) // 2, number * SIDE + (SIDE - size[1]) // 2
-        picture[top : top + size[0], left : left + size[1]] = fitted
-    return picture
+    return place_views(views, places=VIEWS, height=SIDE, width=SIDE, seed=seed)
 
 
 @dataclass(frozen=True)

@@ -110,9 +110,7 @@ class PhotoRecords:
         )
 
     def where(self, number: int) -> str:
-        """Return file and record number, which need no intact record."""
-        which, inside = self.records.locate(number)
-        return f"{self.records.files[which].path.name}:{inside}"
+        return self.records.where(number)
 
     @cached_property
     def _written(self) -> Labels:

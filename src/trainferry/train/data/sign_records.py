@@ -12,9 +12,8 @@ image/format              `PNG` or `JPEG`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,13 @@ from numpy.typing import NDArray
 
 from trainferry.errors import DataError, PictureError, RecordError
 from trainferry.train.data.charset import LONGEST_TEXT, Charset
-from trainferry.train.data.example import build_example, first_bytes, integers, split_example
+from trainferry.train.data.example import (
+    build_example,
+    decode_text,
+    first_bytes,
+    integers,
+    split_example,
+)
 from trainferry.train.data.pictures import Picture, decode_picture
 from trainferry.train.data.record_index import Damage
 from trainferry.train.data.tfrecord import RecordFile, RecordSet, find_records
@@ -72,18 +77,6 @@ class SignRecords:
     def __len__(self) -> int:
         return len(self.records)
 
-    def __reduce__(self) -> tuple[Callable[[], SignRecords], tuple[()]]:
-        again = partial(
-            SignRecords,
-            self.paths,
-            self.charset,
-            views=self.views,
-            height=self.height,
-            view_width=self.view_width,
-            length=self.length,
-        )
-        return again, ()
-
     @property
     def damage(self) -> list[Damage]:
         return self.records.damage
@@ -122,9 +115,7 @@ class SignRecords:
         return self._read_text(record, self._read_codes(record))
 
     def where(self, number: int) -> str:
-        """Return file and record number, which need no intact record."""
-        which, inside = self.records.locate(number)
-        return f"{self.records.files[which].path.name}:{inside}"
+        return self.records.where(number)
 
     def _fill_row(self, picture: Picture, codes: NDArray[np.int64], number: int) -> str | None:
         try:
@@ -286,15 +277,7 @@ def _integers(record: _Record, name: bytes) -> list[int] | None:
 
 def _text(record: _Record) -> str | None:
     value = _bytes(record, b"image/text")
-    if value is None:
-        return None
-    try:
-        return str(value, "utf-8")
-    except UnicodeDecodeError as error:
-        raise RecordError(
-            f"the text {bytes(value)[:20]!r} of a record is not UTF-8",
-            hint="make the records again with texts in UTF-8",
-        ) from error
+    return None if value is None else decode_text(value)
 
 
 def _encoded(text: str, charset: Charset) -> list[int]:

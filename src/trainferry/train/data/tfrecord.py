@@ -157,6 +157,11 @@ class RecordSet:
         which = bisect_right(self._ends, number)
         return which, number - (self._ends[which - 1] if which else 0)
 
+    def where(self, number: int) -> str:
+        """Return file and record number, which need no intact record."""
+        which, inside = self.locate(number)
+        return f"{self.files[which].path.name}:{inside}"
+
 
 def find_records(folder: Path, split: str) -> list[Path]:
     """Return the files of one split, in natural order: 2 before 10."""

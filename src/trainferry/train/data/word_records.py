@@ -7,9 +7,8 @@ raw       the originals': `images` H x W x 3 values, `labels` class numbers, `im
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from trainferry.errors import DataError, PictureError, RecordError
 from trainferry.train.data.alphabet import Alphabet, find_ord_map, read_alphabet
-from trainferry.train.data.example import first_bytes, integers, split_example
+from trainferry.train.data.example import decode_text, first_bytes, integers, split_example
 from trainferry.train.data.pictures import Filter, Picture, decode_picture, resize_into
 from trainferry.train.data.record_index import Damage
 from trainferry.train.data.tfrecord import RecordFile, RecordSet
@@ -85,21 +84,6 @@ class WordRecords:
     def __len__(self) -> int:
         return len(self.records)
 
-    def __reduce__(self) -> tuple[Callable[[], WordRecords], tuple[()]]:
-        again = partial(
-            WordRecords,
-            self.paths,
-            self.alphabet,
-            case=self.case,
-            height=self.height,
-            width=self.width,
-            filter=self.filter,
-            order=self.order,
-            ord_map=self.ord_map,
-            raw_order=self.raw_order,
-        )
-        return again, ()
-
     @property
     def damage(self) -> list[Damage]:
         return self.records.damage
@@ -144,9 +128,7 @@ class WordRecords:
         return read_name(split_example(file[inside]), self.layouts[which], file, inside)
 
     def where(self, number: int) -> str:
-        """Return file and record number, which need no intact record."""
-        which, inside = self.records.locate(number)
-        return f"{self.records.files[which].path.name}:{inside}"
+        return self.records.where(number)
 
     def fold(self, text: str) -> str:
         return text.lower() if self.case == "lower" else text
@@ -200,13 +182,7 @@ def read_text(record: Mapping[bytes, memoryview], layout: FileLayout) -> str:
         value = _first(record, b"image/text")
         if value is None:
             raise _missing("image/text")
-        try:
-            return str(value, "utf-8")
-        except UnicodeDecodeError as error:
-            raise RecordError(
-                f"the text {bytes(value)[:20]!r} of a record is not UTF-8",
-                hint="make the records again with texts in UTF-8",
-            ) from error
+        return decode_text(value)
     labels = record.get(b"labels")
     classes = None if labels is None else integers(labels)
     if classes is None:
