@@ -500,3 +500,14 @@ def test_sixteen_photographs_are_learnt_by_heart(learner: TinyCase, tmp_path: Pa
     train(run, lambda _: None)
     assert run.best_score is not None
     assert run.best_score >= 15 / 16
+
+
+def test_weights_that_saw_other_values_are_told(photos: Path, tmp_path: Path) -> None:
+    train(PHOTOS.build(photos, tmp_path / "first", "schedule.steps=5"), lambda _: None)
+    second = PHOTOS.build(photos, tmp_path / "second", "picture.deviation=[60.0, 60.0, 60.0]")
+    (note,) = transfer_weights(second, tmp_path / "first", []).notes
+    assert "picture.deviation was (1.0, 1.0, 1.0)" in note
+    assert (
+        transfer_weights(PHOTOS.build(photos, tmp_path / "third"), tmp_path / "first", []).notes
+        == ()
+    )

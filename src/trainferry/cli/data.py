@@ -125,7 +125,8 @@ def run_check(arguments: argparse.Namespace) -> int:
     from trainferry.train.recipe import read_recipe
     from trainferry.train.recipe_tasks import ClassifyRecipe, SpellRecipe
 
-    recipe = read_recipe(arguments.recipe, arguments.set)
+    photos = holds_photos(arguments.source, arguments.split)
+    recipe = read_recipe(arguments.recipe or ("resnet50" if photos else "crnn"), arguments.set)
     if isinstance(recipe.task, ClassifyRecipe):
         return check_classes(arguments, recipe.task)
     if isinstance(recipe.task, SpellRecipe):
@@ -254,7 +255,9 @@ def _add_unpack(commands: Subparsers) -> None:
 def _add_check(commands: Subparsers) -> None:
     parser = commands.add_parser("check", help="what would be kept and dropped, and why")
     parser.add_argument("source", type=Path, help="a folder of record files, or one file")
-    parser.add_argument("--recipe", default="crnn", help="whose alphabet and sizes to check by")
+    parser.add_argument(
+        "--recipe", help="whose classes and sizes to check by (default: crnn, or resnet50)"
+    )
     parser.add_argument("--split", default="train", help="train, val or test")
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe value"

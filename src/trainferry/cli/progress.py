@@ -139,7 +139,8 @@ def _scores(event: Evaluated) -> str:
         for name in values
         if name not in ("loss", "samples", "left_out", "impossible", "unreadable", "empty")
     )
-    read = ", ".join(f"{each.truth!r} read as {each.read!r}" for each in event.examples[:3])
+    word = "taken for" if "top1" in event.scores else "read as"
+    read = ", ".join(f"{each.truth!r} {word} {each.read!r}" for each in event.examples[:3])
     best = "  (best so far)" if event.best else ""
     unreadable = values.get("unreadable", 0)
     lost = f", {unreadable:.0f} could not be read" if unreadable else ""

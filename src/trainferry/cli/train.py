@@ -121,6 +121,8 @@ def _build(arguments: argparse.Namespace, recipe: Recipe, device: str) -> Run:
     _say(f"took over {len(transfer.loaded)} tensors from `{arguments.init_from}`")
     for name, reason in transfer.left:
         _say(f"  not taken over: {name}: {reason}")
+    for note in transfer.notes:
+        _say(f"note: {note}")
     return built
 
 

@@ -59,6 +59,7 @@ def training_source(
     """Return the samples that can be trained on; tell of those that cannot."""
     del workers  # labels are read without their pictures: one process is enough
     records = PhotoRecords(find_photo_records(data, "train"))
+    _check_names(recipe, data, records)
     check = check_photos(records, _task(recipe).classes)
     say(check.summary())
     require_enough(check, recipe.data.minimum_kept)
@@ -73,6 +74,7 @@ def evaluation_source(recipe: Recipe, data: Path, split: str, protocol: str) -> 
             hint="leave --protocol out",
         )
     records = PhotoRecords(find_photo_records(data, split), _first_label(data))
+    _check_names(recipe, data, records)
     check = check_photos(records, _task(recipe).classes)
     if not len(check.kept):
         raise DataError(
@@ -132,6 +134,27 @@ def _source(recipe: Recipe, records: PhotoRecords, kept: Positions) -> PhotoSour
         picture=_picture(recipe),
         augment=augment,
     )
+
+
+def _check_names(recipe: Recipe, data: Path, records: PhotoRecords) -> None:
+    """Raise DataError where the data calls a label by another name than the run does."""
+    task = _task(recipe)
+    if task.classes_from == "data":
+        return
+    others = [
+        f"label {label} is `{theirs}` there and `{ours}` here"
+        for label, (theirs, ours) in enumerate(
+            zip(read_classes(data, records), task.classes, strict=False), 1
+        )
+        if theirs != ours and f"class {label}" not in (theirs, ours)
+    ]
+    if others:
+        raise DataError(
+            f"the classes of `{data}` are not those of the run: {'; '.join(others[:3])}"
+            + (f"; and {len(others) - 3} more" if len(others) > 3 else ""),
+            hint="give data with the same classes; if only the names differ, add "
+            "--set task.classes_from=data",
+        )
 
 
 def _first_label(data: Path) -> int | None:

@@ -14,9 +14,13 @@ from trainferry.train.averaging import WeightAverage
 from trainferry.train.build import saved_recipe
 from trainferry.train.checkpoint import load_weights
 from trainferry.train.optimizer import is_head
+from trainferry.train.recipe import recipe_differences
 from trainferry.train.recipe_sections import Recipe
 from trainferry.train.recipe_tasks import ClassifyRecipe, RecogniseRecipe
 from trainferry.train.run import Run
+
+# What a network takes for granted about the values of its pictures.
+_VALUES = ("picture.mean", "picture.deviation", "picture.order", "picture.scale")
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Transfer:
 
     loaded: tuple[str, ...]
     left: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
 
 
 def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer:
@@ -56,7 +61,19 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     run.network.load_state_dict({**own, **loaded})
     if run.average is not None:
         run.average = WeightAverage(run.network, run.average.decay)
-    return Transfer(tuple(loaded), tuple(left))
+    return Transfer(tuple(loaded), tuple(left), _notes(run.recipe, origin))
+
+
+def _notes(recipe: Recipe, origin: Path) -> tuple[str, ...]:
+    """Say which pictures the weights were trained on, where the new run sees others."""
+    found = _recipe_of(origin)
+    if found is None:
+        return ()
+    return tuple(
+        f"{key} was {was!r} where the weights come from, is {now!r} here: they see other values"
+        for key, (was, now) in recipe_differences(found, recipe).items()
+        if key in _VALUES
+    )
 
 
 def classes_in(recipe: Recipe) -> Sequence[str]:
@@ -68,9 +85,14 @@ def classes_in(recipe: Recipe) -> Sequence[str]:
 
 
 def _classes_of(origin: Path) -> Sequence[str] | None:
-    """Return the classes of a run or checkpoint; a bare file of weights does not tell them."""
+    found = _recipe_of(origin)
+    return None if found is None else classes_in(found)
+
+
+def _recipe_of(origin: Path) -> Recipe | None:
+    """Return the recipe of a run or checkpoint; a bare file of weights has none."""
     folder = origin.parent.parent if (origin / "checkpoint.json").is_file() else origin
-    return classes_in(saved_recipe(folder)) if (folder / "recipe.toml").is_file() else None
+    return saved_recipe(folder) if (folder / "recipe.toml").is_file() else None
 
 
 def _class_word(recipe: Recipe) -> str:

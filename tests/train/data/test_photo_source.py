@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
@@ -125,3 +126,15 @@ def test_a_flip_of_one_mirrors_every_picture(data: Path) -> None:
     )
     assert (left.mean(dim=2) - right.mean(dim=2)).abs().max() < 12
     assert not torch.equal(left, right)
+
+
+def test_data_of_other_classes_is_refused_by_name(data: Path, tmp_path: Path) -> None:
+    recipe = complete(read_recipe("resnet50", SETS), data)
+    other = make_photo_data(tmp_path / "other", classes=3, train=6, val=3)
+    names = json.loads((other / "classes.json").read_text(encoding="utf-8"))
+    names["classes"].reverse()
+    (other / "classes.json").write_text(json.dumps(names), encoding="utf-8")
+    with pytest.raises(DataError, match="label 1 is `triangle 2` there and `disc 0` here"):
+        evaluation_source(recipe, other, "val", "exact")
+    with pytest.raises(DataError, match="are not those of the run"):
+        training_source(recipe, other, 0, lambda _: None)
