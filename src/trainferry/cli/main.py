@@ -26,6 +26,7 @@ COMMANDS = (
     "export",
     "import_checkpoint",
     "benchmark",
+    "ranktable",
     "doctor",
 )
 
