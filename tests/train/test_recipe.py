@@ -90,7 +90,7 @@ def test_a_key_of_one_section_needs_no_section() -> None:
 
 
 def test_an_unknown_recipe_names_the_known_ones() -> None:
-    with pytest.raises(RecipeError, match="there are: .*crnn") as caught:
+    with pytest.raises(RecipeError, match=r"there are: .*crnn") as caught:
         read_recipe("crn")
     assert "did you mean `crnn`?" in caught.value.hint
 
