@@ -232,7 +232,8 @@ def test_a_file_of_another_kind_is_refused(
 def test_records_that_hold_no_words_are_refused(tmp_path: Path, ferry: Ferry) -> None:
     photograph = build_example({"image/encoded": draw_word("x"), "image/class/label": 7})
     words_file(tmp_path, [photograph] * 3)
-    for command in (["data", "check", tmp_path], train_command(tmp_path, tmp_path / "run")):
+    check = ["data", "check", tmp_path, "--recipe", "crnn"]
+    for command in (check, train_command(tmp_path, tmp_path / "run")):
         told = ferry(*command)
         assert told.refused("does not hold words", "`image/class/label`", "`image/text`")
 
