@@ -284,3 +284,64 @@ def test_all_lines_of_a_statement_that_goes_are_told(tmp_path: Path, call: str) 
     migration = migrate_project(tmp_path, Options())
     assert call not in migration.files[0].text_after
     assert (2, 10) in {(told.line, told.end_line) for told in migration.told}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "npu_config_proto(npu_config_proto\n(x))",
+            "(npu_config_proto\n(x))",
+        ),
+        (
+            "npu_config_proto(config_proto=(npu_config_proto # note\n(x)))",
+            "(npu_config_proto # note\n(x))",
+        ),
+        (
+            "npu_config_proto(npu_config_proto(\n    x))",
+            "npu_config_proto(\n    x)",
+        ),
+    ],
+)
+def test_lines_stay_together_when_the_call_around_them_goes(before: str, after: str) -> None:
+    start = "from npu_bridge.npu_init import npu_config_proto\nconfig = "
+    check_migrated(f"{start}{before}\n", f"{start}{after}\n", "double_wrapping")
+
+
+def test_a_comment_in_brackets_does_not_end_the_line_when_the_brackets_go() -> None:
+    check_migrated(
+        """\
+        import tensorflow as tf
+        net = (tf
+            # note
+            ).nn.dropout(x, 0.5)
+        """,
+        """\
+        import tensorflow as tf
+        from npu_bridge.estimator import npu_ops
+        net = (npu_ops.dropout    # note
+            )(x, 0.5)
+        """,
+        "fused_dropout",
+    )
+
+
+_DYNAMIC = """\
+import tensorflow as tf
+ex = tf.train.experimental
+opt = ex.MixedPrecisionLossScaleOptimizer(opt, ex.DynamicLossScale(1, 2, {}))
+"""
+
+
+def test_an_argument_in_brackets_gets_its_name_before_them() -> None:
+    result = migrate({"program.py": _DYNAMIC.format("(\n    4)")}, "loss_scale_on_npu")
+    assert result.failures == []
+    assert "(1, 2, incr_ratio=(\n    4), decr_every_n" in text_after(result)
+
+
+@pytest.mark.parametrize("number", ["0", "0.0", "1e-320"])
+def test_a_loss_scale_that_grows_by_no_number_is_left_alone(number: str) -> None:
+    text = _DYNAMIC.format(number)
+    result = migrate({"program.py": text}, "loss_scale_on_npu")
+    assert result.failures == []
+    assert f"ex.DynamicLossScale(1, 2, {number})" in text_after(result)

@@ -59,9 +59,21 @@ class Call:
     def replace_function(self, text: str) -> Edit:
         """Call `text` instead, with the same arguments."""
         start, end = self.source.span(self.node.func)
+        old = self.source.text_of(self.node.func)
         if not isinstance(self.node.func, ast.Call):  # no text in quotes that looks like a comment
-            text += "".join(_COMMENT_LINE.findall(self.source.text_of(self.node.func)))
+            comments = "".join(_COMMENT_LINE.findall(old))
+            # The brackets of `(tf  # note` may be gone, and with them the line would end there.
+            text = f"({text}{comments})" if comments and ")" in old else f"{text}{comments}"
         return Edit(start, end, text)
+
+    def keep_only(self, inner: ast.Call) -> tuple[Edit, Edit]:
+        """Leave of the call only one that it is given; in brackets where its function has lines."""
+        start, end = self.source.span(self.node)
+        first, last = self.source.span(inner)
+        function = self.source.data[first : _opening(self.source, inner)]
+        has_lines = b"\n" in function or b"\r" in function
+        before, after = ("(", ")") if has_lines else ("", "")
+        return Edit(start, first, before), Edit(last, end, after)
 
     def replace_argument(self, argument: ast.expr, text: str) -> Edit:
         """Put `text` in the place of an argument's value; brackets around the value stay."""
@@ -76,6 +88,13 @@ class Call:
         start, _ = self.source.span(keyword)
         assert keyword.arg is not None, "`**options` has no name"
         return Edit(start, start + len(keyword.arg.encode(self.source.encoding)), name)
+
+    def name_argument(self, argument: ast.expr, name: str) -> Edit:
+        """Give an argument by place, that is not the first, its name; brackets around it stay."""
+        before = self.node.args[self.node.args.index(argument) - 1]
+        comma = _skip_space(self.source.data, self._end_in_brackets(before))
+        place = _skip_space(self.source.data, comma + 1)
+        return Edit(place, place, f"{name}=")
 
     def remove_argument(self, argument: ast.expr | ast.keyword) -> Edit:
         """Take an argument away with its comma; a comment behind it goes too, none before it."""
@@ -164,19 +183,23 @@ class Call:
         return Edit(end, end, f", {text}")
 
     def _opening(self) -> int:
-        """Where the bracket before the arguments is."""
-        place = self.source.span(self.node.func)[1]
-        while True:
-            place = _skip_space(self.source.data, place)
-            if self.source.data[place : place + 1] == b"(":
-                return place
-            place += 1  # a bracket around the function
+        return _opening(self.source, self.node)
 
 
 def wrap(source: Source, node: ast.expr, before: str, after: str) -> tuple[Edit, Edit]:
     """Put text on both sides of an expression: `x` becomes `f(x)`; `x` itself stays editable."""
     start, end = source.span(node)
     return Edit(start, start, before), Edit(end, end, after)
+
+
+def _opening(source: Source, call: ast.Call) -> int:
+    """Where the bracket before the arguments is."""
+    place = source.span(call.func)[1]
+    while True:
+        place = _skip_space(source.data, place)
+        if source.data[place : place + 1] == b"(":
+            return place
+        place += 1  # a bracket around the function
 
 
 def _skip_space(data: bytes, place: int) -> int:

@@ -25,6 +25,8 @@ def dynamic_edits(call: Call, file: File) -> list[Edit] | None:
         added.append("incr_every_n_steps=2000")
     multiplier = call.argument(2, "multiplier")
     if isinstance(multiplier, ast.Constant) and isinstance(multiplier.value, int | float):
+        if not 1e-300 < multiplier.value < 1e300:
+            return None
         ratio = repr(1 / multiplier.value)
     elif isinstance(multiplier, ast.Name | ast.Attribute):
         ratio = f"1.0 / {file.text(multiplier)}"
@@ -33,8 +35,7 @@ def dynamic_edits(call: Call, file: File) -> list[Edit] | None:
     else:
         return None
     if multiplier in call.node.args and isinstance(multiplier, ast.expr):
-        start, _ = file.source.span(multiplier)
-        edits.append(Edit(start, start, "incr_ratio="))
+        edits.append(call.name_argument(multiplier, "incr_ratio"))
     added += ["decr_every_n_nan_or_inf=1", f"decr_ratio={ratio}"]
     return [*edits, call.add_keyword(", ".join(added))]
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trainferry.migrate.edit import Edit
 from trainferry.migrate.file import File
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, on_call
@@ -46,17 +45,14 @@ def double_wrapping(call: Call, file: File) -> Iterator[Finding]:
     given = [*call.node.args, *(one.value for one in call.node.keywords)]
     if kind is None or not given:
         return
-    if _kind(file, given[0]) == kind:
-        inner = given[0]
-        start, end = file.source.span(call.node)
-        first, last = file.source.span(inner)
+    inner = given[0]
+    if isinstance(inner, ast.Call) and _kind(file, inner) == kind:
         message = f"the {kind} {_verb(kind)} wrapped already"
         if len(given) == 1 and not call.has_star_arguments:
-            edits = (Edit(start, first, ""), Edit(last, end, ""))
-            yield Finding(call, Outcome.CHANGED, message, edits)
+            yield Finding(call, Outcome.CHANGED, message, call.keep_only(inner))
         else:
             yield Finding(call, Outcome.BY_HAND, f"{message}; keep one of the two calls")
-    elif _is_wrapped_before(file, call.node, given[0], kind):
+    elif _is_wrapped_before(file, call.node, inner, kind):
         message = f"the {kind} {_verb(kind)} wrapped already, above; leave this call out"
         yield Finding(call, Outcome.BY_HAND, message)
 

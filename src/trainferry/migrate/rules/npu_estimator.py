@@ -25,7 +25,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trainferry.migrate.edit import Edit
 from trainferry.migrate.file import File
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_file
@@ -69,8 +68,7 @@ def _replaced(call: Call) -> Finding:
         edits.append(call.add_keyword("config=NPURunConfig()"))
         imports.append(_import("NPURunConfig"))
     if len(call.node.args) == 5:  # the fifth of NPUEstimator is another one
-        start = call.source.span(call.node.args[4])[0]
-        edits.append(Edit(start, start, "warm_start_from="))
+        edits.append(call.name_argument(call.node.args[4], "warm_start_from"))
     message = "`NPUEstimator` needs the environment variable `JOB_ID`"
     return Finding(call, Outcome.CHANGED, message, tuple(edits), tuple(imports))
 

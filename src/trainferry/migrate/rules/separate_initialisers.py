@@ -136,7 +136,7 @@ def _edits(
 ) -> tuple[Edit, ...]:
     """Take the iterators out, and run them in a second statement; none where not certain."""
     statement = file.parent(run)
-    if not isinstance(statement, ast.Expr) or "\n" in file.text(run):
+    if not isinstance(statement, ast.Expr) or len(file.text(run).splitlines()) > 1:
         return ()
     elements = _elements(file, fetches)
     is_certain = all(_iterator_class(file, one) == _ITERATOR for one in iterators)
