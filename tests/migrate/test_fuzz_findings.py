@@ -345,3 +345,31 @@ def test_a_loss_scale_that_grows_by_no_number_is_left_alone(number: str) -> None
     result = migrate({"program.py": text}, "loss_scale_on_npu")
     assert result.failures == []
     assert f"ex.DynamicLossScale(1, 2, {number})" in text_after(result)
+
+
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [
+        ('tf.Session("", None, None, config=config)', "adapter_import"),
+        ("tf.estimator.Estimator(f, d, None, {}, w, warm_start_from=w)", "npu_estimator"),
+        (
+            "tf.estimator.Estimator(f, config=tf.estimator.RunConfig(d, model_dir=d))",
+            "npu_estimator",
+        ),
+        (
+            "tf.nn.max_pool(x, (1, 3, 3, 1), (1, 2, 2, 1), 'SAME', input=x, value=x)",
+            "argmax_pooling",
+        ),
+    ],
+)
+def test_an_argument_given_twice_is_not_named_twice(line: str, rules: str) -> None:
+    result = migrate({"program.py": f"import tensorflow as tf\nx = {line}\n"}, rules, PATCHED)
+    assert result.failures == []
+    compile(text_after(result), "program.py", "exec")
+
+
+def test_a_multiplier_given_twice_is_left_to_the_user() -> None:
+    text = _DYNAMIC.format("4, multiplier=4")
+    result = migrate({"program.py": text}, "loss_scale_on_npu")
+    assert result.failures == []
+    assert "ex.DynamicLossScale(1, 2, 4, multiplier=4)" in text_after(result)

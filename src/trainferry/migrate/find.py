@@ -56,6 +56,14 @@ class Call:
         keyword = self.keyword(name)
         return None if keyword is None else keyword.value
 
+    def gives_twice(self, position: int, *names: str) -> bool:
+        """Whether an argument is given more than once, by place or by one of its names.
+
+        That never ran, and a second name would no longer compile.
+        """
+        given = sum(self.keyword(name) is not None for name in names)
+        return given + (len(self.node.args) > position) > 1
+
     def replace_function(self, text: str) -> Edit:
         """Call `text` instead, with the same arguments."""
         start, end = self.source.span(self.node.func)

@@ -358,9 +358,20 @@ def _read_again(source: Source, edits: Iterable[Edit]) -> Source | str:
         return str(error)
     again = read_source(source.path, data, source.module)
     if isinstance(again, Source) and len(again.unreadable) <= len(source.unreadable):
-        return again
+        problem = _repeated_keyword(again)
+        return again if not problem or _repeated_keyword(source) else problem
     told = again if isinstance(again, Unreadable) else again.unreadable[-1]
     return f"line {told.line}: {told.reason}"
+
+
+def _repeated_keyword(source: Source) -> str:
+    """The one error that Python finds only behind its parser and that an edit can make."""
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Call):
+            names = [one.arg for one in node.keywords if one.arg is not None]
+            if len(names) > len(set(names)):
+                return f"line {node.lineno}: a keyword is given twice"
+    return ""
 
 
 def _without_meetings(found: Iterable[Found]) -> Iterator[Found]:

@@ -17,6 +17,8 @@ def dynamic_edits(call: Call, file: File) -> list[Edit] | None:
         "increment_period": "incr_every_n_steps",
         "multiplier": "incr_ratio",
     }
+    if any(call.gives_twice(place, *pair) for place, pair in enumerate(names.items())):
+        return None
     edits = renamed(call, names)
     added = []
     if call.argument(0, "initial_loss_scale") is None:

@@ -90,6 +90,8 @@ def _refused_field(call: Call) -> str | None:
 
 def labels(call: Call) -> list[Edit] | None:
     """Edits that give arguments by place their names; None where brackets are in the way."""
+    if any(call.gives_twice(place, name) for place, name in enumerate(RUN_CONFIG_FIELDS)):
+        return None
     source = call.source
     end = source.span(call.node.func)[1]
     before = b"("

@@ -71,6 +71,8 @@ def name_none(call: Call, file: File) -> Iterator[Finding]:
     placed = call.node.args[2:3]
     if file.options.adapter != "patched" or is_in_test(file, call.node):
         return
+    if call.gives_twice(2, "config"):
+        return
     if placed and file.text(placed[0]) == "None" and not call.has_star_arguments:
         edit = Edit(*file.source.span(placed[0]), "config=None")
         message = "the adapter fails on `None` in the place of the configuration, not by name"

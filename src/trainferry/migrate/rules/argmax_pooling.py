@@ -100,6 +100,8 @@ def _edits(call: Call, file: File) -> tuple[Edit, ...] | None:
     padding = _argument(call, 3)
     if function is None or call.has_star_arguments or len(call.node.args) > 5:
         return None
+    if any(call.gives_twice(place, *names) for place, names in enumerate(_NAMES)):
+        return None
     if _text(call.argument(4, "data_format"), "NHWC") not in _LAST:
         return None
     if _text(padding, "valid").upper() not in ("SAME", "VALID"):

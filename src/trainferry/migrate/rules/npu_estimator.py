@@ -67,7 +67,8 @@ def _replaced(call: Call) -> Finding:
     if call.argument(2, "config") is None:
         edits.append(call.add_keyword("config=NPURunConfig()"))
         imports.append(_import("NPURunConfig"))
-    if len(call.node.args) == 5:  # the fifth of NPUEstimator is another one
+    # The fifth of NPUEstimator is another one.
+    if len(call.node.args) == 5 and not call.gives_twice(4, "warm_start_from"):
         edits.append(call.name_argument(call.node.args[4], "warm_start_from"))
     message = "`NPUEstimator` needs the environment variable `JOB_ID`"
     return Finding(call, Outcome.CHANGED, message, tuple(edits), tuple(imports))
