@@ -36,8 +36,8 @@ from trainferry.train.benchmark import benchmark, synthetic_batches
 from trainferry.train.build import synthetic_run
 from trainferry.train.data.batches import Batch
 from trainferry.train.loop import train_step
-from trainferry.train.recipe import read_recipe
-from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe.read import read_recipe
+from trainferry.train.recipe.sections import Recipe
 from trainferry.train.run import Run
 
 PARTS = ("start", "forward", "loss", "backward", "update")

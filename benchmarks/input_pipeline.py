@@ -136,12 +136,12 @@ def our_readers(paths: Sequence[Path], batch: int) -> dict[Reader, Work]:
     """Return what runs in this process: trainferry's readers and the Pillow loop."""
     import torch
 
-    from trainferry.train.data.alphabet import Alphabet
-    from trainferry.train.data.check import check_words
     from trainferry.train.data.example import first_bytes, split_example
     from trainferry.train.data.pictures import Filter
-    from trainferry.train.data.word_records import WordRecords
-    from trainferry.train.data.word_source import WordSource
+    from trainferry.train.data.words.alphabet import Alphabet
+    from trainferry.train.data.words.check import check_words
+    from trainferry.train.data.words.records import WordRecords
+    from trainferry.train.data.words.source import WordSource
 
     torch.set_num_threads(1)
     alphabet = Alphabet(CHARACTERS)
@@ -375,7 +375,7 @@ def _answer_parent(stream: IO[str], answer: dict[str, Any]) -> None:
 
 
 def _render(count: int, folder: Path) -> None:
-    from trainferry.train.data.words.make import WordsOptions, render_words
+    from trainferry.train.data.render.words.make import WordsOptions, render_words
 
     print(f"rendering {count} words", file=sys.stderr)
     render_words(WordsOptions(count=count, processes=1), folder, lambda *_: None)

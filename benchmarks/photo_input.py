@@ -106,9 +106,9 @@ def our_contenders(path: Path, batch: int) -> dict[str, Work]:
     import numpy as np
     import torch
 
-    from trainferry.train.data.photo_records import PhotoRecords
-    from trainferry.train.data.photo_source import PhotoSource
-    from trainferry.train.recipe_tasks import PhotoAugment, PhotoPicture
+    from trainferry.train.data.photos.records import PhotoRecords
+    from trainferry.train.data.photos.source import PhotoSource
+    from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 
     torch.set_num_threads(1)
     if "opencv-python-headless" in _versions():
@@ -152,8 +152,8 @@ def pillow_contender(records: Any, batch: int) -> Work:  # noqa: ANN401 - of a l
     import numpy as np
     from PIL import Image
 
-    from trainferry.train.data.photo_crop import sample_distorted_box
-    from trainferry.train.recipe_tasks import PhotoPicture
+    from trainferry.train.data.photos.crop import sample_distorted_box
+    from trainferry.train.recipe.tasks import PhotoPicture
 
     settings, mean = PhotoPicture(), np.array(MEAN, np.float32)
     dice = np.random.default_rng(0)

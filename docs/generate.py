@@ -18,9 +18,9 @@ from typing import Any, Literal
 from trainferry.cli.main import build_parser
 from trainferry.errors import TrainferryError
 from trainferry.migrate.rule import IMPORT_RULE, Concern, Rule, all_rules
-from trainferry.train.recipe import RECIPES, list_recipes, read_recipe, recipe_differences
-from trainferry.train.recipe_sections import SECTIONS, Recipe
-from trainferry.train.score import PROTOCOLS
+from trainferry.train.recipe.read import RECIPES, list_recipes, read_recipe, recipe_differences
+from trainferry.train.recipe.sections import SECTIONS, Recipe
+from trainferry.train.scores.words import PROTOCOLS
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 HEAD = (

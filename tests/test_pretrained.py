@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from trainferry.train.build import open_run
-from trainferry.train.data.words.make import WordsOptions, render_samples
-from trainferry.train.reader import run_reader
+from trainferry.train.data.render.words.make import WordsOptions, render_samples
+from trainferry.train.predict.reader import run_reader
 from trainferry.train.tasks.decode import greedy
 
 PRETRAINED = Path(__file__).resolve().parents[1] / "pretrained"

@@ -11,10 +11,10 @@ import pytest
 from tests.train.data.samples import picture, write_words
 from trainferry.cli import data
 from trainferry.errors import DataError
-from trainferry.train.data.alphabet import Alphabet, read_alphabet, write_alphabet
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import encode_jpeg
 from trainferry.train.data.tfrecord import write_records
+from trainferry.train.data.words.alphabet import Alphabet, read_alphabet, write_alphabet
 
 
 def test_a_folder_is_packed_checked_and_unpacked(

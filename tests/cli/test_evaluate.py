@@ -17,7 +17,7 @@ from trainferry.cli.main import main
 from trainferry.train.build import build_network, complete_recipe, evaluation_source, open_run
 from trainferry.train.checkpoint import Checkpoint, save_checkpoint
 from trainferry.train.data.tfrecord import write_records
-from trainferry.train.recipe import read_recipe, recipe_to_toml
+from trainferry.train.recipe.read import read_recipe, recipe_to_toml
 
 CLASSES = 7
 SAMPLES = 22

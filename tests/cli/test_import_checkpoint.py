@@ -13,10 +13,10 @@ import torch
 from trainferry.cli.main import main
 from trainferry.train.build import build_network, open_run
 from trainferry.train.checkpoint import find_checkpoint, load_checkpoint
-from trainferry.train.data.alphabet import Alphabet, write_alphabet
-from trainferry.train.recipe import read_recipe
-from trainferry.train.recipe_networks import CRNNRecipe
-from trainferry.train.recipe_tasks import ClassifyRecipe, RecogniseRecipe, WordPicture
+from trainferry.train.data.words.alphabet import Alphabet, write_alphabet
+from trainferry.train.recipe.networks import CRNNRecipe
+from trainferry.train.recipe.read import read_recipe
+from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe, WordPicture
 from trainferry.train.tf_checkpoint.bundle import read_checkpoint
 from trainferry.train.tf_checkpoint.load import AVERAGE, MOMENTUM, import_network, to_tensorflow
 from trainferry.train.tf_checkpoint.names_resnet import resnet_mappings

@@ -12,8 +12,8 @@ from tests.train.photo_data import make_photo_data
 from tests.train.sign_data import make_sign_data
 from tests.train.word_data import TINY, make_word_data
 from trainferry.train.build import build_run
-from trainferry.train.recipe import read_recipe
-from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe.read import read_recipe
+from trainferry.train.recipe.sections import Recipe
 from trainferry.train.run import Run
 
 CPU = torch.device("cpu")

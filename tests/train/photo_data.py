@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from trainferry.train.data.example import build_example
-from trainferry.train.data.photo_classes import PhotoClass, write_classes
+from trainferry.train.data.photos.classes import PhotoClass, write_classes
 from trainferry.train.data.tfrecord import write_records
 
 SHAPES = ("disc", "square", "triangle", "cross", "ring")

@@ -14,8 +14,8 @@ from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import Picture, encode_jpeg, encode_png
 from trainferry.train.data.tfrecord import write_records
 from trainferry.train.photos import with_classes
-from trainferry.train.recipe import read_recipe, recipe_to_toml
-from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe.read import read_recipe, recipe_to_toml
+from trainferry.train.recipe.sections import Recipe
 
 CLASSES = ("cat", "dog, hound", "Fisch", "鸟")
 SCORES = {"top1": 0.5, "loss": 2.0}

@@ -8,7 +8,7 @@ import torch
 
 from trainferry.train.build import build_network
 from trainferry.train.checkpoint import Checkpoint, save_checkpoint
-from trainferry.train.recipe import read_recipe, recipe_to_toml
+from trainferry.train.recipe.read import read_recipe, recipe_to_toml
 
 TINY_NETWORK = ("network.channels=[4,4,8,8,8,8,8]", "network.hidden=8")
 SCORES = {"sequence_accuracy": 0.5, "loss": 2.0}

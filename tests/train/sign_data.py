@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from trainferry.train.data.charset import NULL_NAME, Charset, write_charset
 from trainferry.train.data.pictures import Picture, encode_png
-from trainferry.train.data.sign_records import build_sign, noise
+from trainferry.train.data.signs.charset import NULL_NAME, Charset, write_charset
+from trainferry.train.data.signs.records import build_sign, noise
 from trainferry.train.data.tfrecord import write_records
 
 LETTERS = " abcdefgh0123\u2019"

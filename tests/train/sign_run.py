@@ -13,10 +13,10 @@ from trainferry.train.build import OpenRun, open_run
 from trainferry.train.checkpoint import Checkpoint, save_checkpoint
 from trainferry.train.data.pictures import encode_png
 from trainferry.train.networks.attention_ocr import AttentionOCR
-from trainferry.train.recipe import recipe_to_toml
-from trainferry.train.recipe_networks import AttentionOCRRecipe
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import SignAugment, SignPicture, SpellRecipe
+from trainferry.train.recipe.networks import AttentionOCRRecipe
+from trainferry.train.recipe.read import recipe_to_toml
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import SignAugment, SignPicture, SpellRecipe
 
 SCORES = {"sequence_accuracy": 0.5, "loss": 40.0}
 VIEWS = 2

@@ -10,15 +10,15 @@ from PIL import Image
 
 from tests.train.sign_run import open_signs_run, write_signs
 from trainferry.errors import DataError
-from trainferry.train.attention_picture import (
+from trainferry.train.networks.inception_v3 import ENDPOINTS, map_size
+from trainferry.train.predict.attention_picture import (
     Looked,
     attention_picture,
     draw_attention,
     light,
     look_at,
 )
-from trainferry.train.networks.inception_v3 import ENDPOINTS, map_size
-from trainferry.train.reader import open_reader, run_reader
+from trainferry.train.predict.reader import open_reader, run_reader
 
 VIEWS, SIDE = 4, 150
 

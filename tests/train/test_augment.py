@@ -11,8 +11,8 @@ from PIL import Image
 from torch import Tensor
 
 from tests.train.word_data import draw_word
-from trainferry.train.data.augment import augment
-from trainferry.train.recipe_tasks import WordAugment
+from trainferry.train.data.words.augment import augment
+from trainferry.train.recipe.tasks import WordAugment
 
 KINDS = ("geometry", "colour", "blur", "noise")
 WORDS = ("ferry", "train", "water", "harbour", "quay", "rails", "boat", "bridge")

@@ -20,9 +20,9 @@ from trainferry.train.data.batches import (
     training_batches,
 )
 from trainferry.train.data.tfrecord import write_records
-from trainferry.train.data.word_source import WordSource
-from trainferry.train.recipe import read_recipe
-from trainferry.train.recipe_sections import Recipe
+from trainferry.train.data.words.source import WordSource
+from trainferry.train.recipe.read import read_recipe
+from trainferry.train.recipe.sections import Recipe
 from trainferry.train.words import evaluation_source, training_source
 
 RECIPE = read_recipe("crnn_small")

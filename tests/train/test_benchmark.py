@@ -12,7 +12,7 @@ from trainferry.train.benchmark import WARM_UP, benchmark, synthetic_batches
 from trainferry.train.build import synthetic_run
 from trainferry.train.data.batches import Batch
 from trainferry.train.loop import StepResult, train_step
-from trainferry.train.recipe import read_recipe
+from trainferry.train.recipe.read import read_recipe
 from trainferry.train.run import Run
 from trainferry.train.tasks.ctc import impossible_labels
 

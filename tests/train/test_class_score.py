@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from trainferry.train.class_score import EXAMPLES, LARGEST_MATRIX, ClassScore, in_top
 from trainferry.train.data.batches import Batch
+from trainferry.train.scores.classes import EXAMPLES, LARGEST_MATRIX, ClassScore, in_top
 from trainferry.train.tasks.classify import Classify
 
 NAMES = ("cat", "dog", "cow", "hen", "pig", "fox", "owl", "bee")

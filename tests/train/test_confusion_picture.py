@@ -10,8 +10,12 @@ import pytest
 from PIL import Image
 
 from trainferry.errors import DataError
-from trainferry.train.confusion_picture import MOST_CLASSES, confusion_picture, draw_confusion
 from trainferry.train.data.pictures import Picture
+from trainferry.train.scores.confusion_picture import (
+    MOST_CLASSES,
+    confusion_picture,
+    draw_confusion,
+)
 
 GREEN, RED, PAPER = (11, 110, 55), (190, 24, 24), (255, 255, 255)
 

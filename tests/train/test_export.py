@@ -17,21 +17,21 @@ from tests.train.run_folder import SCORES, make_run
 from tests.train.word_data import draw_word, make_word_data, word_record
 from trainferry.errors import DataError, ExportError, UsageError
 from trainferry.train.build import OpenRun, open_run
-from trainferry.train.data.alphabet import LATIN36
 from trainferry.train.data.pictures import encode_jpeg
 from trainferry.train.data.tfrecord import write_records
-from trainferry.train.export import export_compared, export_run
-from trainferry.train.export_comparison import compare
-from trainferry.train.export_samples import (
+from trainferry.train.data.words.alphabet import LATIN36
+from trainferry.train.export.comparison import compare
+from trainferry.train.export.export import export_compared, export_run
+from trainferry.train.export.onnx.facts import facts_of, parse_metadata
+from trainferry.train.export.onnx.graph import build_graph
+from trainferry.train.export.samples import (
     Samples,
     made_samples,
     samples_of_data,
     samples_of_pictures,
 )
-from trainferry.train.onnx_facts import facts_of, parse_metadata
-from trainferry.train.onnx_graph import build_graph
-from trainferry.train.reader import Logits, Pictures, open_reader, run_reader
-from trainferry.train.recipe_tasks import PictureRecipe
+from trainferry.train.predict.reader import Logits, Pictures, open_reader, run_reader
+from trainferry.train.recipe.tasks import PictureRecipe
 
 CPU = torch.device("cpu")
 
@@ -140,7 +140,7 @@ def test_file_that_differs_is_not_left_behind(
         weight.CopyFrom(onnx.numpy_helper.from_array(values, weight.name))
         return model
 
-    monkeypatch.setattr("trainferry.train.export.build_graph", corrupt)
+    monkeypatch.setattr("trainferry.train.export.export.build_graph", corrupt)
     target = tmp_path / "tiny.onnx"
     with pytest.raises(ExportError, match="the exported file and the network differ"):
         export_compared(opened(tiny_run), target, random_samples())

@@ -26,16 +26,16 @@ from tests.train.photo_run import (
 )
 from trainferry.errors import ExportError
 from trainferry.train.build import OpenRun, build_task, open_run
-from trainferry.train.export import export_compared, export_run
-from trainferry.train.export_comparison import compare
-from trainferry.train.export_samples import Samples, made_photographs, made_samples
-from trainferry.train.onnx_facts import facts_of, parse_metadata
-from trainferry.train.onnx_graph import build_graph
-from trainferry.train.onnx_photo_facts import PhotoFacts
-from trainferry.train.onnx_photos import build_photos
-from trainferry.train.reader import Logits, Pictures, file_reader, open_reader, run_reader
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import PhotoPicture
+from trainferry.train.export.comparison import compare
+from trainferry.train.export.export import export_compared, export_run
+from trainferry.train.export.onnx.facts import facts_of, parse_metadata
+from trainferry.train.export.onnx.graph import build_graph
+from trainferry.train.export.onnx.photo_facts import PhotoFacts
+from trainferry.train.export.onnx.photos import build_photos
+from trainferry.train.export.samples import Samples, made_photographs, made_samples
+from trainferry.train.predict.reader import Logits, Pictures, file_reader, open_reader, run_reader
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import PhotoPicture
 
 CPU = torch.device("cpu")
 

@@ -25,15 +25,15 @@ from tests.train.sign_run import (
 from trainferry.errors import ExportError
 from trainferry.train import signs
 from trainferry.train.build import OpenRun
-from trainferry.train.export import export_compared, export_run
-from trainferry.train.export_comparison import compare
-from trainferry.train.export_samples import Samples, made_samples
+from trainferry.train.export.comparison import compare
+from trainferry.train.export.export import export_compared, export_run
+from trainferry.train.export.onnx.facts import facts_of, parse_metadata
+from trainferry.train.export.onnx.graph import build_graph
+from trainferry.train.export.onnx.photos import build_photos
+from trainferry.train.export.onnx.sign_facts import SignFacts
+from trainferry.train.export.samples import Samples, made_samples
 from trainferry.train.networks.attention_ocr import AttentionOCR
-from trainferry.train.onnx_facts import facts_of, parse_metadata
-from trainferry.train.onnx_graph import build_graph
-from trainferry.train.onnx_photos import build_photos
-from trainferry.train.onnx_sign_facts import SignFacts
-from trainferry.train.reader import (
+from trainferry.train.predict.reader import (
     Attention,
     Logits,
     Pictures,
@@ -42,9 +42,9 @@ from trainferry.train.reader import (
     open_reader,
     run_reader,
 )
-from trainferry.train.recipe_networks import AttentionOCRRecipe
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import PhotoPicture, SignPicture
+from trainferry.train.recipe.networks import AttentionOCRRecipe
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import PhotoPicture, SignPicture
 
 CLASSES = small_charset().classes
 

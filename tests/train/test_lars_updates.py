@@ -19,7 +19,7 @@ from trainferry.train.optimizer import (
     restore_optimizer_state,
     set_learning_rate,
 )
-from trainferry.train.recipe_sections import OptimizerRecipe
+from trainferry.train.recipe.sections import OptimizerRecipe
 
 CPU = torch.device("cpu")
 FILE = Path(__file__).parent / "files" / "lars.json"

@@ -21,8 +21,8 @@ from tests.train.word_data import make_word_data, word_record
 from trainferry.errors import CheckpointError, DataError, RecipeError, TrainingError
 from trainferry.train.build import open_run
 from trainferry.train.checkpoint import find_checkpoint, list_checkpoints, load_checkpoint
-from trainferry.train.data.alphabet import LATIN36
 from trainferry.train.data.tfrecord import write_records
+from trainferry.train.data.words.alphabet import LATIN36
 from trainferry.train.journal import Evaluated, Event, Logged, Said
 from trainferry.train.loop import resume, train, train_step
 from trainferry.train.run import Run

@@ -13,7 +13,7 @@ from trainferry.train.optimizer import (
     restore_optimizer_state,
     set_learning_rate,
 )
-from trainferry.train.recipe_sections import OptimizerRecipe
+from trainferry.train.recipe.sections import OptimizerRecipe
 
 CPU = torch.device("cpu")
 GRADIENTS = (1.0, -0.5, 2.0, 0.25)

@@ -8,10 +8,10 @@ import torch
 from PIL import Image, ImageEnhance, ImageOps
 from torch import Tensor
 
-from trainferry.train.data.photo_augment import STRONGEST, Mixture, draw_mixture, vary_photos
-from trainferry.train.data.photo_inputs import normalised, photo_values
-from trainferry.train.data.photo_operations import CHANGES, MOVES, Change, move_pictures
-from trainferry.train.recipe_tasks import PhotoAugment, PhotoPicture
+from trainferry.train.data.photos.augment import STRONGEST, Mixture, draw_mixture, vary_photos
+from trainferry.train.data.photos.inputs import normalised, photo_values
+from trainferry.train.data.photos.operations import CHANGES, MOVES, Change, move_pictures
+from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 
 MEAN = PhotoPicture().mean
 EVERYTHING = PhotoAugment(operations=2, magnitude=20.0, erasing=0.5)
@@ -126,7 +126,7 @@ def test_operations_are_dealt_out_evenly(photos: Tensor, monkeypatch: pytest.Mon
 
         return change
 
-    module = "trainferry.train.data.photo_augment"
+    module = "trainferry.train.data.photos.augment"
     monkeypatch.setattr(f"{module}.MOVES", ())
     monkeypatch.setattr(f"{module}.CHANGES", tuple(counting(place) for place in range(14)))
     recipe = PhotoAugment(operations=1, magnitude=STRONGEST / 2)

@@ -15,7 +15,7 @@ from trainferry.errors import DataError
 from trainferry.train.build import open_run
 from trainferry.train.data.pictures import Picture
 from trainferry.train.data.tfrecord import write_records
-from trainferry.train.picture_grid import Caption, draw_grid, draw_readings, picture_grid
+from trainferry.train.predict.picture_grid import Caption, draw_grid, draw_readings, picture_grid
 from trainferry.train.words import evaluation_source
 
 GREEN, RED = (18, 129, 63), (198, 40, 40)

@@ -12,12 +12,12 @@ import torch
 from tests.train.run_folder import make_run
 from tests.train.word_data import draw_word
 from trainferry.errors import CheckpointError, DataError, DeviceError, ExportError, UsageError
-from trainferry.train.answers import WordAnswer, choose_decoding
 from trainferry.train.build import open_run
-from trainferry.train.export import export_compared
-from trainferry.train.export_samples import Samples
-from trainferry.train.predict import Prediction, find_pictures, predict
-from trainferry.train.reader import Logits, Pictures, Reader, open_reader
+from trainferry.train.export.export import export_compared
+from trainferry.train.export.samples import Samples
+from trainferry.train.predict.answers import WordAnswer, choose_decoding
+from trainferry.train.predict.predict import Prediction, find_pictures, predict
+from trainferry.train.predict.reader import Logits, Pictures, Reader, open_reader
 from trainferry.train.tasks.decode import Lexicon
 
 WORDS = ("cat", "dog7", "2026", "hello")

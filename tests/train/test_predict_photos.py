@@ -11,13 +11,13 @@ import torch
 
 from tests.train.photo_run import CLASSES, make_photo_run, write_photos
 from trainferry.errors import UsageError
-from trainferry.train.answers import PhotoAnswer, choose_classes, choose_decoding
 from trainferry.train.build import open_run
-from trainferry.train.data.photo_crop import prepare_evaluation
-from trainferry.train.export import export_compared
-from trainferry.train.export_samples import Samples
-from trainferry.train.predict import find_pictures, predict
-from trainferry.train.reader import Logits, Pictures, Reader, open_reader
+from trainferry.train.data.photos.crop import prepare_evaluation
+from trainferry.train.export.export import export_compared
+from trainferry.train.export.samples import Samples
+from trainferry.train.predict.answers import PhotoAnswer, choose_classes, choose_decoding
+from trainferry.train.predict.predict import find_pictures, predict
+from trainferry.train.predict.reader import Logits, Pictures, Reader, open_reader
 
 
 @pytest.fixture(scope="module")

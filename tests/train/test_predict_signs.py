@@ -15,19 +15,19 @@ from tests.train.sign_data import LONGEST, SIDE, draw_sign, small_charset
 from tests.train.sign_run import VIEWS, open_signs_run, write_signs, write_view
 from trainferry.cli import predict as command
 from trainferry.errors import PictureError, UsageError
-from trainferry.train.answers import (
+from trainferry.train.build import OpenRun
+from trainferry.train.data.pictures import encode_png
+from trainferry.train.export.export import export_compared
+from trainferry.train.export.samples import Samples
+from trainferry.train.predict.answers import (
     WordAnswer,
     choose_classes,
     choose_decoding,
     choose_spelling,
     plain_decoding,
 )
-from trainferry.train.build import OpenRun
-from trainferry.train.data.pictures import encode_png
-from trainferry.train.export import export_compared
-from trainferry.train.export_samples import Samples
-from trainferry.train.predict import find_pictures, predict
-from trainferry.train.reader import Logits, Pictures, Reader, open_reader, run_reader
+from trainferry.train.predict.predict import find_pictures, predict
+from trainferry.train.predict.reader import Logits, Pictures, Reader, open_reader, run_reader
 
 CHARSET = small_charset()
 

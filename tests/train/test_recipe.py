@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from trainferry.errors import RecipeError
-from trainferry.train.recipe import (
+from trainferry.train.recipe.networks import HRNetRecipe
+from trainferry.train.recipe.read import (
     list_recipes,
     read_recipe,
     recipe_differences,
     recipe_to_toml,
 )
-from trainferry.train.recipe_networks import HRNetRecipe
 from trainferry.train.transfer import classes_in
 
 

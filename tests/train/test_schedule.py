@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from trainferry.train.recipe_sections import (
+from trainferry.train.recipe.sections import (
     LoopRecipe,
     OptimizerRecipe,
     Recipe,

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainferry.errors import UsageError
-from trainferry.train import score as score_module
-from trainferry.train.mistakes import Mistakes, align
-from trainferry.train.score import (
+from trainferry.train.scores import words as score_module
+from trainferry.train.scores.mistakes import Mistakes, align
+from trainferry.train.scores.words import (
     PROTOCOLS,
     WordScore,
     character_accuracy,

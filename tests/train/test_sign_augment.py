@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from tests.train.sign_data import draw_sign
-from trainferry.train.data.sign_augment import (
+from trainferry.train.data.signs.augment import (
     ORDERS,
     Change,
     Colours,
@@ -22,8 +22,8 @@ from trainferry.train.data.sign_augment import (
     move_views,
     vary_views,
 )
-from trainferry.train.data.sign_inputs import join_views, sign_values, split_views
-from trainferry.train.recipe_tasks import SignAugment
+from trainferry.train.data.signs.inputs import join_views, sign_values, split_views
+from trainferry.train.recipe.tasks import SignAugment
 
 NOTHING = {"crop": 0.0, "colour": 0.0}
 KINDS = ("crop", "colour", "geometry", "blur", "noise")
@@ -175,7 +175,7 @@ def test_each_order_of_colours_has_its_share_of_the_views(
 
     assert {len(order) for order in ORDERS} == {len(set(order)) for order in ORDERS} == {4}
     marks = tuple((marking(order),) for order in range(4))
-    monkeypatch.setattr("trainferry.train.data.sign_augment.ORDERS", marks)
+    monkeypatch.setattr("trainferry.train.data.signs.augment.ORDERS", marks)
     got = torch.stack([varied(views[:10], seed, colour=1.0)[:, 0, 0, 0] for seed in range(60)])
     assert {sum(one) for one in seen.values()} == {60 * 3, 60 * 2}
     assert {len(set(column.tolist())) for column in got.T} == {4}, "whichever view it is"

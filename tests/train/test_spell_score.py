@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from tests.train.sign_data import small_charset
 from trainferry.train.data.batches import Batch
-from trainferry.train.read_texts import EXAMPLES
-from trainferry.train.spell_score import SpellScore, original_scores
+from trainferry.train.scores.read_texts import EXAMPLES
+from trainferry.train.scores.signs import SpellScore, original_scores
 from trainferry.train.tasks.spell import Spell
 
 CHARSET = small_charset()

@@ -11,7 +11,7 @@ from trainferry.cli.parser import positive
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.recipe_sections import Recipe
+    from trainferry.train.recipe.sections import Recipe
 
 STEPS = 50
 
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:
-    from trainferry.train.recipe import read_recipe
+    from trainferry.train.recipe.read import read_recipe
 
     overrides = []
     if arguments.batch is not None:

@@ -29,7 +29,7 @@ from trainferry.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.recipe_sections import Recipe
+    from trainferry.train.recipe.sections import Recipe
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -47,7 +47,11 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run_words(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.words.make import WordsOptions, render_words, write_check_sheet
+    from trainferry.train.data.render.words.make import (
+        WordsOptions,
+        render_words,
+        write_check_sheet,
+    )
 
     options = WordsOptions(
         count=arguments.count,
@@ -76,7 +80,7 @@ def run_words(arguments: argparse.Namespace) -> int:
 
 
 def run_synth90k(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.synth90k import SPLITS, Synth90kOptions, pack_synth90k
+    from trainferry.train.data.words.synth90k import SPLITS, Synth90kOptions, pack_synth90k
 
     options = Synth90kOptions(
         splits=tuple(arguments.split) if arguments.split else SPLITS,
@@ -91,7 +95,7 @@ def run_synth90k(arguments: argparse.Namespace) -> int:
 
 
 def run_folder(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.folder import LIST
+    from trainferry.train.data.words.folder import LIST
 
     source: Path = arguments.source
     if not source.is_dir():
@@ -109,7 +113,7 @@ def run_folder(arguments: argparse.Namespace) -> int:
 
 def run_unpack(arguments: argparse.Namespace) -> int:
     from trainferry.train.data.tfrecord import find_records
-    from trainferry.train.data.unpack import unpack_records
+    from trainferry.train.data.words.unpack import unpack_records
 
     source: Path = arguments.source
     if holds_photos(source, arguments.split):
@@ -122,8 +126,8 @@ def run_unpack(arguments: argparse.Namespace) -> int:
 
 
 def run_check(arguments: argparse.Namespace) -> int:
-    from trainferry.train.recipe import read_recipe
-    from trainferry.train.recipe_tasks import ClassifyRecipe, SpellRecipe
+    from trainferry.train.recipe.read import read_recipe
+    from trainferry.train.recipe.tasks import ClassifyRecipe, SpellRecipe
 
     photos = holds_photos(arguments.source, arguments.split)
     recipe = read_recipe(arguments.recipe or ("resnet50" if photos else "crnn"), arguments.set)
@@ -135,8 +139,8 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 
 def run_alphabet(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.alphabet import Alphabet, add_alphabet
-    from trainferry.train.data.check import find_characters
+    from trainferry.train.data.words.alphabet import Alphabet, add_alphabet
+    from trainferry.train.data.words.check import find_characters
 
     characters = find_characters(arguments.source, arguments.split, arguments.case)
     folder = arguments.source / "char_dict"
@@ -150,7 +154,7 @@ def run_alphabet(arguments: argparse.Namespace) -> int:
 
 
 def _pack_words(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.folder import FolderOptions, pack_folder
+    from trainferry.train.data.words.folder import FolderOptions, pack_folder
 
     if arguments.validation or arguments.names:
         raise UsageError(
@@ -165,8 +169,8 @@ def _pack_words(arguments: argparse.Namespace) -> int:
 
 
 def _check_words(arguments: argparse.Namespace, recipe: Recipe, max_length: int) -> int:
-    from trainferry.train.data.check import check_words
     from trainferry.train.data.tfrecord import find_records
+    from trainferry.train.data.words.check import check_words
     from trainferry.train.networks.crnn import columns_of
     from trainferry.train.words import complete, open_words
 

@@ -13,7 +13,7 @@ from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.recipe_tasks import ClassifyRecipe
+    from trainferry.train.recipe.tasks import ClassifyRecipe
 
 
 def add_imagenet(commands: Subparsers) -> None:
@@ -51,7 +51,7 @@ def add_imagenet(commands: Subparsers) -> None:
 
 
 def run_imagenet(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.imagenet import ImagenetOptions, pack_imagenet
+    from trainferry.train.data.photos.imagenet import ImagenetOptions, pack_imagenet
 
     options = ImagenetOptions(
         classes=arguments.classes,
@@ -68,7 +68,7 @@ def run_imagenet(arguments: argparse.Namespace) -> int:
 
 
 def pack_classes(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.photo_folder import PhotoFolderOptions, pack_photo_folder
+    from trainferry.train.data.photos.folder import PhotoFolderOptions, pack_photo_folder
 
     if arguments.layout:
         raise UsageError(
@@ -86,7 +86,7 @@ def pack_classes(arguments: argparse.Namespace) -> int:
 
 def holds_photos(source: Path, split: str) -> bool:
     """Tell whether a record file, or the files of a split in a folder, hold photographs."""
-    from trainferry.train.data import photo_records
+    from trainferry.train.data.photos import records as photo_records
 
     if source.is_file():
         return photo_records.holds_photos(source)
@@ -96,8 +96,8 @@ def holds_photos(source: Path, split: str) -> bool:
 
 
 def unpack_classes(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.photo_records import find_photo_records, has_photo_records
-    from trainferry.train.data.photo_unpack import unpack_photos
+    from trainferry.train.data.photos.records import find_photo_records, has_photo_records
+    from trainferry.train.data.photos.unpack import unpack_photos
 
     source: Path = arguments.source
     if source.is_file():
@@ -117,8 +117,8 @@ def unpack_classes(arguments: argparse.Namespace) -> int:
 
 
 def check_classes(arguments: argparse.Namespace, task: ClassifyRecipe) -> int:
-    from trainferry.train.data.photo_check import check_photos
-    from trainferry.train.data.photo_records import (
+    from trainferry.train.data.photos.check import check_photos
+    from trainferry.train.data.photos.records import (
         PhotoRecords,
         find_photo_records,
         has_photo_records,

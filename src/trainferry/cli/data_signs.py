@@ -14,8 +14,8 @@ from trainferry.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.recipe_sections import Recipe
-    from trainferry.train.recipe_tasks import SpellRecipe
+    from trainferry.train.recipe.sections import Recipe
+    from trainferry.train.recipe.tasks import SpellRecipe
 
 _ON_SHEET = 40
 
@@ -44,7 +44,11 @@ def add_signs(commands: Subparsers) -> None:
 
 
 def run_signs(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.signs.make import SignsOptions, render_signs, write_check_sheet
+    from trainferry.train.data.render.signs.make import (
+        SignsOptions,
+        render_signs,
+        write_check_sheet,
+    )
 
     options = SignsOptions(
         count=arguments.count,
@@ -88,7 +92,7 @@ def add_fsns(commands: Subparsers) -> None:
 
 
 def run_fsns(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.fsns import FsnsOptions, pack_fsns
+    from trainferry.train.data.signs.fsns import FsnsOptions, pack_fsns
 
     options = FsnsOptions(arguments.split, arguments.charset, arguments.processes)
     with progress_bar("signs") as progress:
@@ -100,8 +104,8 @@ def run_fsns(arguments: argparse.Namespace) -> int:
 def check_texts(arguments: argparse.Namespace, recipe: Recipe, task: SpellRecipe) -> int:
     """Tell what of the signs a recipe would train on."""
     from trainferry.train.build import complete_recipe
-    from trainferry.train.data.sign_check import check_signs
-    from trainferry.train.data.sign_records import find_signs
+    from trainferry.train.data.signs.check import check_signs
+    from trainferry.train.data.signs.records import find_signs
     from trainferry.train.signs import open_signs
 
     source: Path = arguments.source

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import torch
 
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.score import Protocol
+    from trainferry.train.scores.words import Protocol
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -62,7 +62,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from trainferry.devices.device import choose_device, describe_device
     from trainferry.train.checkpoint import find_checkpoint, list_checkpoints
-    from trainferry.train.score import choose_protocol
+    from trainferry.train.scores.words import choose_protocol
 
     if arguments.protocol is not None:
         choose_protocol(arguments.protocol)
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _find_protocol(arguments: argparse.Namespace) -> Protocol | None:
     """Return the protocol of words, None for photographs; refuse options of the other kind."""
     from trainferry.train.build import saved_recipe
-    from trainferry.train.score_run import find_protocol
+    from trainferry.train.scores.run import find_protocol
 
     protocol = find_protocol(saved_recipe(arguments.folder), arguments.protocol)
     if protocol is not None and (arguments.per_class or arguments.confusion):
@@ -107,7 +107,7 @@ def _find_protocol(arguments: argparse.Namespace) -> Protocol | None:
 
 def _score(path: Path, arguments: argparse.Namespace, device: torch.device) -> dict[str, Any]:
     from trainferry.train.checkpoint import read_facts
-    from trainferry.train.score_run import passes_over_data, score_checkpoint
+    from trainferry.train.scores.run import passes_over_data, score_checkpoint
 
     started = time.monotonic()
     scores = score_checkpoint(
@@ -159,7 +159,7 @@ def _print_photos(rows: list[dict[str, Any]], *, per_class: bool) -> None:
 
 
 def _draw_confusion(row: dict[str, Any], path: Path) -> None:
-    from trainferry.train.confusion_picture import confusion_picture
+    from trainferry.train.scores.confusion_picture import confusion_picture
 
     confusion_picture(row["classes"], row["confused"], path)
     print(f"drew {path}", file=sys.stderr)

@@ -39,7 +39,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from trainferry.devices.device import choose_device, describe_device
     from trainferry.train.build import open_run
-    from trainferry.train.export import export_run
+    from trainferry.train.export.export import export_run
 
     if arguments.data and arguments.pictures:
         raise UsageError("--data and --pictures are two ways to say the same", hint="give one")

@@ -13,7 +13,7 @@ from trainferry.errors import CheckpointError, UsageError
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.recipe_sections import Recipe
+    from trainferry.train.recipe.sections import Recipe
     from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
     from trainferry.train.tf_checkpoint.load import ImportedWeights
 
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _import(checkpoint: TensorFlowCheckpoint, arguments: argparse.Namespace) -> dict[str, Any]:
-    from trainferry.train.recipe import read_recipe
+    from trainferry.train.recipe.read import read_recipe
     from trainferry.train.tf_checkpoint.load import import_network
     from trainferry.train.tf_checkpoint.to_run import check_complete, write_run
 
@@ -122,10 +122,10 @@ def _for_words(
     recipe: Recipe, imported: ImportedWeights, arguments: argparse.Namespace
 ) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe with the pictures and classes of a CRNN; `--set` has the last word."""
-    from trainferry.train.data.alphabet import read_alphabet
-    from trainferry.train.recipe import override_recipe, read_recipe
-    from trainferry.train.recipe_check import check_recipe
-    from trainferry.train.recipe_tasks import RecogniseRecipe
+    from trainferry.train.data.words.alphabet import read_alphabet
+    from trainferry.train.recipe.check import check_recipe
+    from trainferry.train.recipe.read import override_recipe, read_recipe
+    from trainferry.train.recipe.tasks import RecogniseRecipe
     from trainferry.train.tf_checkpoint.to_run import adapt_recipe, choose_origin
 
     origin = choose_origin(imported, arguments.origin)
@@ -143,7 +143,7 @@ def _for_photos(
     recipe: Recipe, imported: ImportedWeights, arguments: argparse.Namespace
 ) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe with the classes of the checkpoint."""
-    from trainferry.train.recipe_tasks import ClassifyRecipe
+    from trainferry.train.recipe.tasks import ClassifyRecipe
     from trainferry.train.tf_checkpoint.classes import read_class_names, with_class_names
     from trainferry.train.tf_checkpoint.guess import describe_network
 
@@ -158,7 +158,7 @@ def _for_signs(
     recipe: Recipe, imported: ImportedWeights, arguments: argparse.Namespace
 ) -> tuple[Recipe, dict[str, Any]]:
     """Return the recipe with the characters of the checkpoint: those given, or those of FSNS."""
-    from trainferry.train.data.charset import fsns_charset, read_charset
+    from trainferry.train.data.signs.charset import fsns_charset, read_charset
     from trainferry.train.signs import with_charset
     from trainferry.train.tf_checkpoint.guess import describe_network
 
@@ -175,7 +175,7 @@ def _for_signs(
 def _notes(
     imported: ImportedWeights, recipe: Recipe, arguments: argparse.Namespace
 ) -> Iterator[str]:
-    from trainferry.train.recipe_tasks import ClassifyRecipe, RecogniseRecipe
+    from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe
 
     schedule = recipe.schedule
     if isinstance(recipe.task, RecogniseRecipe):

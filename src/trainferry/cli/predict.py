@@ -15,9 +15,9 @@ from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.answers import Answer, Decode
-    from trainferry.train.predict import Prediction
-    from trainferry.train.reader import Reader
+    from trainferry.train.predict.answers import Answer, Decode
+    from trainferry.train.predict.predict import Prediction
+    from trainferry.train.predict.reader import Reader
 
 MOST_IN_GRID = 400
 
@@ -70,8 +70,8 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from trainferry.train.predict import find_pictures
-    from trainferry.train.reader import open_reader
+    from trainferry.train.predict.predict import find_pictures
+    from trainferry.train.predict.reader import open_reader
 
     paths = find_pictures(arguments.pictures)
     reader = open_reader(arguments.reader, device=arguments.device, checkpoint=arguments.checkpoint)
@@ -102,8 +102,8 @@ def _predict(
     reader: Reader, paths: Sequence[Path], arguments: argparse.Namespace
 ) -> list[Prediction]:
     """Ask about every picture; keep small ones, and only those that are drawn."""
-    from trainferry.train.picture_grid import shrink_to_card
-    from trainferry.train.predict import predict
+    from trainferry.train.predict.picture_grid import shrink_to_card
+    from trainferry.train.predict.predict import predict
 
     found: list[Prediction] = []
     drawn = 0
@@ -119,9 +119,9 @@ def _predict(
 
 
 def _decoding(reader: Reader, arguments: argparse.Namespace) -> Decode:
-    from trainferry.train.answers import TOP, choose_classes, choose_spelling
-    from trainferry.train.onnx_sign_facts import SignFacts
-    from trainferry.train.onnx_word_facts import WordFacts
+    from trainferry.train.export.onnx.sign_facts import SignFacts
+    from trainferry.train.export.onnx.word_facts import WordFacts
+    from trainferry.train.predict.answers import TOP, choose_classes, choose_spelling
 
     facts = reader.facts
     if isinstance(facts, WordFacts):
@@ -150,7 +150,7 @@ def _refuse(
 
 
 def _word_decoding(reader: Reader, arguments: argparse.Namespace) -> Decode:
-    from trainferry.train.answers import choose_decoding
+    from trainferry.train.predict.answers import choose_decoding
     from trainferry.train.tasks.decode import Lexicon
 
     if arguments.lexicon is None:
@@ -182,7 +182,7 @@ def _print_answers(answered: list[Prediction]) -> None:
 
 def _rows(path: str, answer: Answer) -> list[dict[str, str]]:
     """Return one row for a word, one for each class of a photograph."""
-    from trainferry.train.answers import WordAnswer
+    from trainferry.train.predict.answers import WordAnswer
 
     cells = answer.cells()
     if isinstance(answer, WordAnswer):
@@ -211,7 +211,7 @@ def _print_table(rows: Sequence[dict[str, str]]) -> None:
 
 
 def _draw_grid(answered: list[Prediction], path: Path) -> None:
-    from trainferry.train.picture_grid import Caption, picture_grid
+    from trainferry.train.predict.picture_grid import Caption, picture_grid
 
     pictures, captions = [], []
     for each in answered:
@@ -225,7 +225,7 @@ def _draw_grid(answered: list[Prediction], path: Path) -> None:
 
 def _tell_views(reader: Reader, answered: list[Prediction]) -> None:
     """Say where a network that wants several views was given fewer."""
-    from trainferry.train.onnx_sign_facts import SignFacts
+    from trainferry.train.export.onnx.sign_facts import SignFacts
 
     facts = reader.facts
     if not isinstance(facts, SignFacts):
@@ -256,7 +256,7 @@ def _check_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:
 
 
 def _draw_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:
-    from trainferry.train.attention_picture import attention_picture, look_at
+    from trainferry.train.predict.attention_picture import attention_picture, look_at
 
     for number, path in enumerate(paths, 1):
         name = f"{number:04d}_{path.stem}.png"

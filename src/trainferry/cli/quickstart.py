@@ -95,8 +95,8 @@ def _changed_lines(migration: Migration) -> list[str]:
 
 def _render(data: Path) -> None:
     from trainferry.cli.progress import progress_bar
+    from trainferry.train.data.render.words.make import WordsOptions, render_words
     from trainferry.train.data.tfrecord import has_records
-    from trainferry.train.data.words.make import WordsOptions, render_words
 
     for split, count, seed in (("train", TRAIN_WORDS, 0), ("val", HELD_OUT_WORDS, 1)):
         if has_records(data, split):
@@ -112,7 +112,7 @@ def _train(arguments: argparse.Namespace, device: torch.device) -> None:
     from trainferry.devices.device import describe_device
     from trainferry.train.build import build_run
     from trainferry.train.loop import resume
-    from trainferry.train.recipe import read_recipe
+    from trainferry.train.recipe.read import read_recipe
 
     recipe = read_recipe("crnn_small", arguments.set)
     built = build_run(recipe, arguments.to / "data", arguments.to / "run", device, _say)
@@ -122,7 +122,7 @@ def _train(arguments: argparse.Namespace, device: torch.device) -> None:
 
 def _score(folder: Path, device: torch.device) -> dict[str, float]:
     from trainferry.train.checkpoint import find_checkpoint
-    from trainferry.train.score_run import score_checkpoint
+    from trainferry.train.scores.run import score_checkpoint
 
     path = find_checkpoint(folder / "run", "best")
     scores = score_checkpoint(path, folder / "data", "val", "alnum36", device).values
@@ -135,7 +135,7 @@ def _score(folder: Path, device: torch.device) -> dict[str, float]:
 
 def _export(folder: Path, device: torch.device) -> None:
     from trainferry.train.build import open_run
-    from trainferry.train.export import export_run
+    from trainferry.train.export.export import export_run
 
     report = export_run(
         open_run(folder / "run", device=device), folder / "words.onnx", data=folder / "data"
@@ -145,7 +145,7 @@ def _export(folder: Path, device: torch.device) -> None:
 
 def _draw(folder: Path, device: torch.device) -> None:
     from trainferry.train.build import open_run
-    from trainferry.train.picture_grid import draw_readings
+    from trainferry.train.predict.picture_grid import draw_readings
     from trainferry.train.words import evaluation_source
 
     opened = open_run(folder / "run", device=device)

@@ -13,7 +13,7 @@ from trainferry.errors import UsageError
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
     from trainferry.train.journal import Ended, Event
-    from trainferry.train.recipe_sections import Recipe
+    from trainferry.train.recipe.sections import Recipe
     from trainferry.train.run import Run
 
 
@@ -43,7 +43,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from trainferry.devices.device import choose_device, describe_device
-    from trainferry.train.recipe import read_recipe
+    from trainferry.train.recipe.read import read_recipe
 
     if arguments.exclude and not arguments.init_from:
         raise UsageError(

@@ -23,7 +23,7 @@ from trainferry.errors import UsageError
 from trainferry.train.build import synthetic_run
 from trainferry.train.data.batches import Batch, stream_places
 from trainferry.train.loop import train_step
-from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe.sections import Recipe
 from trainferry.train.run import Run
 
 WARM_UP = 5

@@ -22,9 +22,9 @@ from trainferry.train.checkpoint import find_checkpoint, load_weights, read_fact
 from trainferry.train.data.batches import Source
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.optimizer import build_optimizer
-from trainferry.train.recipe import read_recipe, recipe_differences, recipe_to_toml
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import ClassifyRecipe, RecogniseRecipe, SpellRecipe
+from trainferry.train.recipe.read import read_recipe, recipe_differences, recipe_to_toml
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe, SpellRecipe
 from trainferry.train.run import Run
 from trainferry.train.schedule import in_steps
 from trainferry.train.tasks.task import Task

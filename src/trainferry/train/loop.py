@@ -25,11 +25,11 @@ from trainferry.train.checkpoint import (
     save_checkpoint,
 )
 from trainferry.train.data.batches import Batch
-from trainferry.train.evaluate import evaluate
 from trainferry.train.journal import Ended, Evaluated, Event, Logged, Said, Saved
 from trainferry.train.optimizer import clip_gradients, set_learning_rate
 from trainferry.train.run import Run
 from trainferry.train.schedule import learning_rate, peak_rate
+from trainferry.train.scores.evaluate import evaluate
 from trainferry.train.tasks.task import Snapshot
 
 MOST_OVERFLOWS_IN_A_ROW = 200

@@ -9,7 +9,7 @@ from torch.optim import Optimizer
 from trainferry.devices.device import fused_optimizer_available
 from trainferry.errors import CheckpointError
 from trainferry.train.lars import LARS
-from trainferry.train.recipe_sections import OptimizerRecipe
+from trainferry.train.recipe.sections import OptimizerRecipe
 
 HEAD = "classifier"
 

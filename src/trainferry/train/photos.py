@@ -12,21 +12,21 @@ from torch import nn
 
 from trainferry.errors import DataError, UsageError
 from trainferry.train.data.batches import Positions
-from trainferry.train.data.photo_check import check_photos, require_enough
-from trainferry.train.data.photo_records import (
+from trainferry.train.data.photos.check import check_photos, require_enough
+from trainferry.train.data.photos.records import (
     PhotoRecords,
     find_photo_records,
     has_photo_records,
     read_classes,
 )
-from trainferry.train.data.photo_source import PhotoSource
+from trainferry.train.data.photos.source import PhotoSource
 from trainferry.train.data.synthetic import SyntheticSource
 from trainferry.train.networks.densenet import DenseNet
 from trainferry.train.networks.hrnet import HRNet
 from trainferry.train.networks.resnet import ResNet, Version
-from trainferry.train.recipe_networks import DenseNetRecipe, HRNetRecipe, ResNetRecipe
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import ClassifyRecipe, PhotoAugment, PhotoPicture
+from trainferry.train.recipe.networks import DenseNetRecipe, HRNetRecipe, ResNetRecipe
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import ClassifyRecipe, PhotoAugment, PhotoPicture
 from trainferry.train.tasks.classify import Classify
 
 IMAGENET_CLASSES = 1000

@@ -23,8 +23,8 @@ from trainferry.train.data.batches import (
     training_batches,
 )
 from trainferry.train.optimizer import optimizer_state, restore_optimizer_state
-from trainferry.train.recipe import recipe_to_toml
-from trainferry.train.recipe_sections import Recipe
+from trainferry.train.recipe.read import recipe_to_toml
+from trainferry.train.recipe.sections import Recipe
 from trainferry.train.tasks.task import Task
 
 

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from typing import Any
 
-from trainferry.train.recipe_sections import Recipe, ScheduleRecipe
+from trainferry.train.recipe.sections import Recipe, ScheduleRecipe
 
 
 def learning_rate(recipe: ScheduleRecipe, peak: float, step: int) -> float:

@@ -10,23 +10,23 @@ import numpy as np
 from torch import nn
 
 from trainferry.errors import DataError, UsageError
-from trainferry.train.data.charset import (
+from trainferry.train.data.signs.charset import (
     NULL_NAME,
     Charset,
     find_charset,
     fsns_charset,
     read_charset,
 )
-from trainferry.train.data.sign_check import check_signs, require_enough
-from trainferry.train.data.sign_records import SignRecords, find_signs
-from trainferry.train.data.sign_source import SignSource
+from trainferry.train.data.signs.check import check_signs, require_enough
+from trainferry.train.data.signs.records import SignRecords, find_signs
+from trainferry.train.data.signs.source import SignSource
 from trainferry.train.data.synthetic import SyntheticSource
 from trainferry.train.networks.attention_decoder import Reader
 from trainferry.train.networks.attention_ocr import AttentionOCR, Views
-from trainferry.train.recipe_networks import AttentionOCRRecipe
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import SignAugment, SignPicture, SpellRecipe
-from trainferry.train.score import choose_protocol
+from trainferry.train.recipe.networks import AttentionOCRRecipe
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import SignAugment, SignPicture, SpellRecipe
+from trainferry.train.scores.words import choose_protocol
 from trainferry.train.tasks.spell import Spell
 
 LONGEST_KEPT = 1000

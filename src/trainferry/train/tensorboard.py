@@ -58,7 +58,7 @@ class Board:
     def _pictures(self, event: Evaluated) -> None:
         from torch.utils.tensorboard.summary import image
 
-        from trainferry.train.picture_grid import Caption, draw_grid
+        from trainferry.train.predict.picture_grid import Caption, draw_grid
 
         if self._validation is None or not event.examples:
             return

@@ -14,9 +14,9 @@ from trainferry.train.averaging import WeightAverage
 from trainferry.train.build import saved_recipe
 from trainferry.train.checkpoint import load_weights
 from trainferry.train.optimizer import is_head
-from trainferry.train.recipe import recipe_differences
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import ClassifyRecipe, RecogniseRecipe
+from trainferry.train.recipe.read import recipe_differences
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe
 from trainferry.train.run import Run
 
 # What a network takes for granted about the values of its pictures.

@@ -10,17 +10,17 @@ import numpy as np
 from torch import nn
 
 from trainferry.errors import DataError, RecordError
-from trainferry.train.data.alphabet import Alphabet, read_alphabet
-from trainferry.train.data.check import check_words, require_enough
 from trainferry.train.data.synthetic import SyntheticSource
 from trainferry.train.data.tfrecord import find_records, has_records
-from trainferry.train.data.word_records import WordRecords
-from trainferry.train.data.word_source import WordSource
+from trainferry.train.data.words.alphabet import Alphabet, read_alphabet
+from trainferry.train.data.words.check import check_words, require_enough
+from trainferry.train.data.words.records import WordRecords
+from trainferry.train.data.words.source import WordSource
 from trainferry.train.networks.crnn import CRNN, columns_of
-from trainferry.train.recipe_networks import CRNNRecipe
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import RecogniseRecipe, WordAugment, WordPicture
-from trainferry.train.score import choose_protocol
+from trainferry.train.recipe.networks import CRNNRecipe
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import RecogniseRecipe, WordAugment, WordPicture
+from trainferry.train.scores.words import choose_protocol
 from trainferry.train.tasks.recognise import Recognise
 
 _PLACEHOLDERS = "".join(map(chr, range(0x4E00, 0x4E00 + 5824)))

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from trainferry.train.data.alphabet import LATIN36, Alphabet
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import Filter, Picture, encode_jpeg
 from trainferry.train.data.tfrecord import write_records
-from trainferry.train.data.word_records import Case, Order, WordRecords
+from trainferry.train.data.words.alphabet import LATIN36, Alphabet
+from trainferry.train.data.words.records import Case, Order, WordRecords
 
 
 def picture(seed: int = 0, height: int = 32, width: int = 80) -> Picture:

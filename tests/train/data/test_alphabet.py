@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainferry.errors import DataError
-from trainferry.train.data.alphabet import (
+from trainferry.train.data.words.alphabet import (
     LATIN36,
     LATIN36_UPSTREAM,
     LATIN36_ZOO,

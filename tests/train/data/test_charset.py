@@ -9,7 +9,7 @@ from unicodedata import normalize
 import pytest
 
 from trainferry.errors import DataError
-from trainferry.train.data.charset import (
+from trainferry.train.data.signs.charset import (
     NULL_CHARACTER,
     Charset,
     find_charset,

@@ -10,12 +10,12 @@ import pytest
 
 from tests.train.data.samples import encoded_word, open_words, write_words
 from trainferry.errors import DataError
-from trainferry.train.data import check as module
-from trainferry.train.data.alphabet import LATIN36, Alphabet, write_alphabet
-from trainferry.train.data.check import WordCheck, check_words, require_enough
 from trainferry.train.data.example import build_example
 from trainferry.train.data.tfrecord import write_records
-from trainferry.train.data.word_records import WordRecords
+from trainferry.train.data.words import check as module
+from trainferry.train.data.words.alphabet import LATIN36, Alphabet, write_alphabet
+from trainferry.train.data.words.check import WordCheck, check_words, require_enough
+from trainferry.train.data.words.records import WordRecords
 
 
 def test_every_record_is_kept_or_dropped_for_one_reason(tmp_path: Path) -> None:

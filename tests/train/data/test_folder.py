@@ -9,17 +9,17 @@ from PIL import Image
 
 from tests.train.data.samples import open_words, picture, saved
 from trainferry.errors import DataError
-from trainferry.train.data import folder as module
-from trainferry.train.data.alphabet import (
+from trainferry.train.data.example import parse_example
+from trainferry.train.data.pictures import encode_jpeg, encode_png
+from trainferry.train.data.tfrecord import RecordFile, find_records
+from trainferry.train.data.words import folder as module
+from trainferry.train.data.words.alphabet import (
     LATIN36_ZOO,
     Alphabet,
     read_alphabet,
     write_alphabet,
 )
-from trainferry.train.data.example import parse_example
-from trainferry.train.data.folder import FolderOptions, pack_folder
-from trainferry.train.data.pictures import encode_jpeg, encode_png
-from trainferry.train.data.tfrecord import RecordFile, find_records
+from trainferry.train.data.words.folder import FolderOptions, pack_folder
 
 
 def test_pictures_are_kept_byte_for_byte(tmp_path: Path) -> None:

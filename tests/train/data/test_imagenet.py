@@ -12,10 +12,10 @@ from PIL import Image
 from tests.train.data.samples import picture, saved
 from trainferry.errors import DataError, UsageError
 from trainferry.train.data.example import parse_example
-from trainferry.train.data.imagenet import ImagenetOptions, pack_imagenet
-from trainferry.train.data.imagenet_classes import read_class_file
-from trainferry.train.data.photo_records import PhotoRecords, find_photo_records, read_classes
-from trainferry.train.data.photo_report import PhotoReport
+from trainferry.train.data.photos.imagenet import ImagenetOptions, pack_imagenet
+from trainferry.train.data.photos.imagenet_classes import read_class_file
+from trainferry.train.data.photos.records import PhotoRecords, find_photo_records, read_classes
+from trainferry.train.data.photos.report import PhotoReport
 from trainferry.train.data.pictures import decode_picture, encode_jpeg
 
 WNIDS = ("n01440764", "n01443537", "n02105855")

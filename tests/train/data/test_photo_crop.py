@@ -18,7 +18,7 @@ from tests.train.data.test_legacy_resize import GOLDEN, synthetic
 from trainferry.errors import PictureError
 from trainferry.train.data import jpeg_region, legacy_resize, pictures
 from trainferry.train.data.legacy_resize import resize_legacy
-from trainferry.train.data.photo_crop import (
+from trainferry.train.data.photos.crop import (
     Box,
     Corners,
     draw_training,
@@ -31,7 +31,7 @@ from trainferry.train.data.photo_crop import (
     training_picture,
 )
 from trainferry.train.data.pictures import decode_picture, encode_jpeg, encode_png
-from trainferry.train.recipe_tasks import PhotoAugment, PhotoPicture
+from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 
 RESNET = PhotoPicture()
 DENSENET = PhotoPicture(

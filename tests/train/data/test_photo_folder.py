@@ -11,12 +11,12 @@ from PIL import Image
 from tests.train.data.samples import picture, saved
 from tests.train.photo_data import draw_photo
 from trainferry.errors import DataError, UsageError
-from trainferry.train.data import photo_folder
 from trainferry.train.data.example import build_example
-from trainferry.train.data.photo_folder import PhotoFolderOptions, pack_photo_folder
-from trainferry.train.data.photo_records import PhotoRecords, find_photo_records, read_classes
-from trainferry.train.data.photo_report import PhotoReport
-from trainferry.train.data.photo_unpack import unpack_photos
+from trainferry.train.data.photos import folder as photo_folder
+from trainferry.train.data.photos.folder import PhotoFolderOptions, pack_photo_folder
+from trainferry.train.data.photos.records import PhotoRecords, find_photo_records, read_classes
+from trainferry.train.data.photos.report import PhotoReport
+from trainferry.train.data.photos.unpack import unpack_photos
 from trainferry.train.data.tfrecord import write_records
 
 

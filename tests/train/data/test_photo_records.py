@@ -14,9 +14,9 @@ from tests.train.data.samples import picture, saved
 from tests.train.photo_data import draw_photo, make_photo_data
 from trainferry.errors import DataError, RecordError
 from trainferry.train.data.example import Scalar, build_example
-from trainferry.train.data.photo_check import check_photos, require_enough
-from trainferry.train.data.photo_classes import PhotoClass, write_classes
-from trainferry.train.data.photo_records import (
+from trainferry.train.data.photos.check import check_photos, require_enough
+from trainferry.train.data.photos.classes import PhotoClass, write_classes
+from trainferry.train.data.photos.records import (
     MISSING,
     NEGATIVE,
     UNREADABLE,

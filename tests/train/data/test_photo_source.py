@@ -13,10 +13,10 @@ import torch
 from tests.train.photo_data import make_photo_data
 from trainferry.errors import DataError
 from trainferry.train.data.example import build_example, parse_example
-from trainferry.train.data.photo_source import PhotoSource
+from trainferry.train.data.photos.source import PhotoSource
 from trainferry.train.data.tfrecord import RecordFile, write_records
 from trainferry.train.photos import complete, evaluation_source, training_source
-from trainferry.train.recipe import read_recipe
+from trainferry.train.recipe.read import read_recipe
 
 SETS = ("picture.height=24", "picture.width=24", "picture.evaluation_size=28")
 

@@ -22,19 +22,19 @@ from tests.train.sign_data import (
 )
 from trainferry.errors import DataError, RecordError, UsageError
 from trainferry.train import signs
-from trainferry.train.data import sign_check
 from trainferry.train.data.batches import Source, training_batches
-from trainferry.train.data.charset import NULL_NAME, Charset, fsns_charset, write_charset
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import encode_png
-from trainferry.train.data.sign_check import SignCheck, check_signs, require_enough
-from trainferry.train.data.sign_records import SignRecords, build_sign
-from trainferry.train.data.sign_source import SignSource
+from trainferry.train.data.signs import check as sign_check
+from trainferry.train.data.signs.charset import NULL_NAME, Charset, fsns_charset, write_charset
+from trainferry.train.data.signs.check import SignCheck, check_signs, require_enough
+from trainferry.train.data.signs.records import SignRecords, build_sign
+from trainferry.train.data.signs.source import SignSource
 from trainferry.train.data.tfrecord import write_records
 from trainferry.train.networks.attention_ocr import AttentionOCR
-from trainferry.train.recipe_networks import AttentionOCRRecipe
-from trainferry.train.recipe_sections import LoopRecipe, Recipe
-from trainferry.train.recipe_tasks import SignAugment, SignPicture, SpellRecipe
+from trainferry.train.recipe.networks import AttentionOCRRecipe
+from trainferry.train.recipe.sections import LoopRecipe, Recipe
+from trainferry.train.recipe.tasks import SignAugment, SignPicture, SpellRecipe
 
 CHARSET = small_charset()
 PICTURE = encode_png(draw_sign("abc", 4, SIDE, 4))

@@ -8,12 +8,12 @@ import pytest
 
 from tests.train.data.samples import open_words, picture
 from trainferry.errors import DataError
-from trainferry.train.data import synth90k as module
-from trainferry.train.data.alphabet import LATIN36, read_alphabet
 from trainferry.train.data.example import parse_example
 from trainferry.train.data.pictures import encode_jpeg
-from trainferry.train.data.synth90k import Synth90kOptions, pack_synth90k
 from trainferry.train.data.tfrecord import RecordFile, find_records
+from trainferry.train.data.words import synth90k as module
+from trainferry.train.data.words.alphabet import LATIN36, read_alphabet
+from trainferry.train.data.words.synth90k import Synth90kOptions, pack_synth90k
 
 WORDS = ["ferry", "train", "harbour", "42nd"]
 

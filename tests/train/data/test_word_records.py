@@ -12,11 +12,11 @@ from PIL import Image
 
 from tests.train.data.samples import encoded_word, open_words, picture, saved, write_words
 from trainferry.errors import DataError, PictureError, RecordError
-from trainferry.train.data.alphabet import LATIN36, LATIN36_ZOO, Alphabet, write_alphabet
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import Filter, Picture, decode_picture, resize_picture
 from trainferry.train.data.tfrecord import write_records
-from trainferry.train.data.word_records import Order
+from trainferry.train.data.words.alphabet import LATIN36, LATIN36_ZOO, Alphabet, write_alphabet
+from trainferry.train.data.words.records import Order
 
 
 def test_encoded_words_are_resized_and_folded(tmp_path: Path) -> None:

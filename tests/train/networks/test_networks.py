@@ -12,15 +12,15 @@ import torch
 from torch import nn
 
 from trainferry.train.build import OpenRun, build_network, build_task, without_data
-from trainferry.train.export_comparison import compare
-from trainferry.train.export_samples import Samples
+from trainferry.train.export.comparison import compare
+from trainferry.train.export.onnx.facts import facts_of
+from trainferry.train.export.onnx.graph import build_graph
+from trainferry.train.export.samples import Samples
 from trainferry.train.networks.crnn import columns_of
-from trainferry.train.onnx_facts import facts_of
-from trainferry.train.onnx_graph import build_graph
-from trainferry.train.reader import file_reader, run_reader
-from trainferry.train.recipe import list_recipes, read_recipe
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import (
+from trainferry.train.predict.reader import file_reader, run_reader
+from trainferry.train.recipe.read import list_recipes, read_recipe
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import (
     ClassifyRecipe,
     RecogniseRecipe,
     SignPicture,

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainferry.train.data.batches import Batch
-from trainferry.train.recipe_tasks import PhotoAugment, PhotoPicture
+from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 from trainferry.train.tasks.classify import Classify
 from trainferry.train.tasks.diagnose import PATIENCE_STEPS
 from trainferry.train.tasks.task import Score, Snapshot, Task

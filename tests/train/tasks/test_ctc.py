@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional
 
-from trainferry.train.data.alphabet import Alphabet
+from trainferry.train.data.words.alphabet import Alphabet
 from trainferry.train.tasks.ctc import ctc_losses, impossible_labels
 from trainferry.train.tasks.decode import greedy
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainferry.errors import DataError
-from trainferry.train.data.alphabet import LATIN36, Alphabet
+from trainferry.train.data.words.alphabet import LATIN36, Alphabet
 from trainferry.train.tasks.ctc import ctc_losses
 from trainferry.train.tasks.decode import Lexicon, beam, beam_readings, best_in_lexicon, greedy
 

@@ -7,9 +7,9 @@ import math
 import pytest
 import torch
 
-from trainferry.train.data.alphabet import Alphabet
 from trainferry.train.data.batches import Batch
-from trainferry.train.read_texts import EXAMPLES
+from trainferry.train.data.words.alphabet import Alphabet
+from trainferry.train.scores.read_texts import EXAMPLES
 from trainferry.train.tasks.ctc import ctc_losses
 from trainferry.train.tasks.diagnose import PATIENCE_STEPS
 from trainferry.train.tasks.recognise import Recognise

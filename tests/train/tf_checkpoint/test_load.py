@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from trainferry.errors import CheckpointError
 from trainferry.train.networks.crnn import CRNN
-from trainferry.train.recipe_networks import CRNNRecipe
+from trainferry.train.recipe.networks import CRNNRecipe
 from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.load import (
     AVERAGE,

@@ -17,15 +17,15 @@ from trainferry.train import photos
 from trainferry.train.build import build_network
 from trainferry.train.networks.densenet import LAYERS
 from trainferry.train.networks.resnet import BLOCKS
-from trainferry.train.recipe_networks import (
+from trainferry.train.recipe.networks import (
     CRNNRecipe,
     DenseNetRecipe,
     HRNetRecipe,
     NetworkRecipe,
     ResNetRecipe,
 )
-from trainferry.train.recipe_sections import SECTIONS, Recipe
-from trainferry.train.recipe_tasks import ClassifyRecipe
+from trainferry.train.recipe.sections import SECTIONS, Recipe
+from trainferry.train.recipe.tasks import ClassifyRecipe
 from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.guess import guess_network
 from trainferry.train.tf_checkpoint.load import LARS, MOMENTUM, import_network, to_tensorflow

@@ -14,9 +14,9 @@ from trainferry.errors import CheckpointError, UsageError
 from trainferry.train.build import build_network, build_run
 from trainferry.train.checkpoint import Checkpoint, find_checkpoint, load_checkpoint
 from trainferry.train.loop import resume, train
-from trainferry.train.recipe import read_recipe
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import ClassifyRecipe
+from trainferry.train.recipe.read import read_recipe
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import ClassifyRecipe
 from trainferry.train.tf_checkpoint.bundle import read_checkpoint
 from trainferry.train.tf_checkpoint.classes import read_class_names, with_class_names
 from trainferry.train.tf_checkpoint.load import LARS, MOMENTUM, import_network, to_tensorflow

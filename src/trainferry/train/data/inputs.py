@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from trainferry.devices.device import channels_last_helps
-from trainferry.train.data.augment import augment
-from trainferry.train.recipe_tasks import WordAugment, WordPicture
+from trainferry.train.data.words.augment import augment
+from trainferry.train.recipe.tasks import WordAugment, WordPicture
 
 
 def network_input(

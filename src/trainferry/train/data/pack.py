@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from trainferry.errors import DataError, PictureError
-from trainferry.train.data.alphabet import LATIN36, Alphabet, add_alphabet
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import Picture, decode_picture, encode_png, resize_picture
 from trainferry.train.data.tfrecord import RecordFile, RecordWriter, has_records
 from trainferry.train.data.whole_file import write_whole
-from trainferry.train.data.word_records import Layout
+from trainferry.train.data.words.alphabet import LATIN36, Alphabet, add_alphabet
+from trainferry.train.data.words.records import Layout
 
 PLACE = "tfrecords"
 RAW_SIZE = (32, 100)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional
 
-from trainferry.train.class_score import ClassScore
-from trainferry.train.data.photo_augment import draw_mixture, vary_photos
-from trainferry.train.data.photo_inputs import normalised, photo_values
-from trainferry.train.recipe_tasks import PhotoAugment, PhotoPicture
+from trainferry.train.data.photos.augment import draw_mixture, vary_photos
+from trainferry.train.data.photos.inputs import normalised, photo_values
+from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
+from trainferry.train.scores.classes import ClassScore
 from trainferry.train.tasks.diagnose_classes import diagnose_classes
 from trainferry.train.tasks.task import Snapshot
 

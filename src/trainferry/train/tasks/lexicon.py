@@ -21,7 +21,7 @@ from trainferry.train.tasks.ctc import ctc_losses, impossible_labels
 from trainferry.train.tasks.reading import Reading
 
 if TYPE_CHECKING:
-    from trainferry.train.data.alphabet import Alphabet
+    from trainferry.train.data.words.alphabet import Alphabet
 
 
 class Lexicon:

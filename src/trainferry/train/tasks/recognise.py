@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 import torch
 
 from trainferry.train.data.inputs import network_input
-from trainferry.train.read_texts import ReadTexts
-from trainferry.train.recipe_tasks import WordAugment, WordPicture
-from trainferry.train.score import WordScore, choose_protocol
+from trainferry.train.recipe.tasks import WordAugment, WordPicture
+from trainferry.train.scores.read_texts import ReadTexts
+from trainferry.train.scores.words import WordScore, choose_protocol
 from trainferry.train.tasks.ctc import ctc_losses, impossible_labels
 from trainferry.train.tasks.decode import Reading, greedy
 from trainferry.train.tasks.diagnose import diagnose_reading
@@ -23,8 +23,8 @@ from trainferry.train.tasks.task import Example, Snapshot
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainferry.train.data.alphabet import Alphabet
     from trainferry.train.data.batches import Batch
+    from trainferry.train.data.words.alphabet import Alphabet
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from trainferry.train.data.charset import LONGEST_TEXT, Charset
-from trainferry.train.data.sign_augment import vary_views
-from trainferry.train.data.sign_inputs import join_views, normalised, sign_values, split_views
-from trainferry.train.recipe_tasks import SignAugment, SignPicture
-from trainferry.train.spell_score import SpellScore
+from trainferry.train.data.signs.augment import vary_views
+from trainferry.train.data.signs.charset import LONGEST_TEXT, Charset
+from trainferry.train.data.signs.inputs import join_views, normalised, sign_values, split_views
+from trainferry.train.recipe.tasks import SignAugment, SignPicture
+from trainferry.train.scores.signs import SpellScore
 from trainferry.train.tasks.diagnose_signs import diagnose_signs
 from trainferry.train.tasks.task import Snapshot
 

@@ -6,9 +6,9 @@ import dataclasses
 from pathlib import Path
 
 from trainferry.errors import CheckpointError, UsageError
-from trainferry.train.data.photo_classes import CLASSES, find_classes
-from trainferry.train.recipe_sections import Recipe
-from trainferry.train.recipe_tasks import ClassifyRecipe
+from trainferry.train.data.photos.classes import CLASSES, find_classes
+from trainferry.train.recipe.sections import Recipe
+from trainferry.train.recipe.tasks import ClassifyRecipe
 
 # Of 1000 or 1001 outputs, everybody means the classes of ImageNet.
 _IMAGENET = 1000

@@ -10,7 +10,7 @@ from typing import Any
 from trainferry.train.networks.densenet import LAYERS
 from trainferry.train.networks.inception_v3 import ENDPOINTS
 from trainferry.train.networks.resnet import BLOCKS
-from trainferry.train.recipe_networks import (
+from trainferry.train.recipe.networks import (
     AttentionOCRRecipe,
     CRNNRecipe,
     DenseNetRecipe,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainferry.errors import CheckpointError
-from trainferry.train.recipe_networks import NetworkRecipe
+from trainferry.train.recipe.networks import NetworkRecipe
 from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
 from trainferry.train.tf_checkpoint.layout import LSTM_BIAS, LSTM_KERNEL, Layout
 from trainferry.train.tf_checkpoint.mapping import TensorMapping

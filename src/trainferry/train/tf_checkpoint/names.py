@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from trainferry.train.networks.resnet import Version
-from trainferry.train.recipe_networks import (
+from trainferry.train.recipe.networks import (
     AttentionOCRRecipe,
     CRNNRecipe,
     DenseNetRecipe,

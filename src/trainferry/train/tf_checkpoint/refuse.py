@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from trainferry.errors import CheckpointError
-from trainferry.train.recipe_networks import NetworkRecipe
+from trainferry.train.recipe.networks import NetworkRecipe
 from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
 from trainferry.train.tf_checkpoint.guess import (
     RECIPES,

@@ -1,1 +1,3 @@
-"""Rendered street-name signs: several views of one plate, and its text."""
+"""Street signs in up to four views: records, charset, checks and variation."""
+
+from __future__ import annotations

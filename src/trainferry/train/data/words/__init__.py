@@ -1,1 +1,3 @@
-"""Labelled pictures of words, drawn in the manner of street signs."""
+"""Pictures of words: records, alphabet, checks and variation."""
+
+from __future__ import annotations

@@ -1,0 +1,141 @@
+"""A tree with a folder for each class into records of photographs."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainferry.errors import DataError, UsageError
+from trainferry.train.data.photos.classes import PhotoClass, find_classes
+from trainferry.train.data.photos.imagenet_classes import read_class_file
+from trainferry.train.data.photos.pack import Photo, PhotoSplit, pack_photos
+from trainferry.train.data.photos.report import PhotoReport
+from trainferry.train.data.photos.tree import (
+    VALIDATION_FOLDERS,
+    ClassTree,
+    find_folder,
+    list_class_tree,
+    list_folders,
+)
+
+SHARD_BYTES = 150_000_000
+_SPLIT_NAMES = {"val": "validation", "valid": "validation"}
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class PhotoFolderOptions:
+    """How a class-per-folder tree becomes records; `validation` is the share split off."""
+
+    split: str = "train"
+    validation: float = 0.0
+    names: Path | None = None
+    processes: int = 1
+
+
+def pack_photo_folder(
+    source: Path,
+    folder: Path,
+    options: PhotoFolderOptions,
+    progress: Callable[[int, int], None] | None = None,
+) -> PhotoReport:
+    """Write `train-00000-of-0000n` and so on, and `classes.json` with the names of the classes."""
+    trees = _find_trees(source, options)
+    classes = _choose_classes(trees, folder, options)
+    labels = {one.folder: label for label, one in enumerate(classes, 1)}
+    splits = []
+    for name, tree in trees.items():
+        _check_known(tree, labels)
+        if options.validation and name == "train":
+            kept, apart = _split_off(tree, options.validation)
+            splits.append(_build_split("train", tree.root, kept, labels))
+            splits.append(_build_split("validation", tree.root, apart, labels))
+        else:
+            splits.append(_build_split(name, tree.root, tree.pictures, labels))
+    report = pack_photos(splits, classes, folder, options.processes, progress)
+    report.notes = [f"classes: {len(classes):,}, in classes.json"]
+    report.notes += [note for tree in trees.values() for note in tree.notes()]
+    return report
+
+
+def _find_trees(source: Path, options: PhotoFolderOptions) -> dict[str, ClassTree]:
+    if not re.fullmatch(r"[\w-]+", options.split):
+        raise UsageError(
+            f"`{options.split}` cannot name a split", hint="use letters: train, val or test"
+        )
+    train = source / "train"
+    if options.validation and options.split != "train":
+        raise UsageError(
+            f"--validation takes pictures from the training set, not from `{options.split}`",
+            hint="leave --split or --validation out",
+        )
+    if not (train.is_dir() and list_folders(train)):
+        return {_SPLIT_NAMES.get(options.split, options.split): list_class_tree(source)}
+    trees = {"train": list_class_tree(train)}
+    validation = find_folder(source, VALIDATION_FOLDERS)
+    if validation is not None:
+        trees["validation"] = list_class_tree(validation)
+    if (source / "test").is_dir() and list_folders(source / "test"):
+        trees["test"] = list_class_tree(source / "test")
+    if options.validation and validation is not None:
+        raise UsageError(
+            f"--validation {options.validation}, but `{validation}` is there already",
+            hint="leave --validation out, or pass the `train` folder alone",
+        )
+    return trees
+
+
+def _choose_classes(
+    trees: Mapping[str, ClassTree], folder: Path, options: PhotoFolderOptions
+) -> tuple[PhotoClass, ...]:
+    """Number the classes by their folders, or as the records that are there already do."""
+    known = find_classes(folder)
+    if known is not None and "train" not in trees:
+        return known
+    tree = trees.get("train") or next(iter(trees.values()))
+    names = read_class_file(options.names).names if options.names else {}
+    classes = tuple(PhotoClass(names.get(one, one), one) for one in tree.pictures)
+    if len(classes) < 2:
+        raise DataError(
+            f"`{tree.root}` has pictures of one class only: `{classes[0].folder}`",
+            hint="pass the folder whose folders are the classes",
+        )
+    if names and not any(one.folder in names for one in classes):
+        raise DataError(
+            f"`{options.names}` names none of the folders, such as `{classes[0].folder}`",
+            hint="each line is the name of a folder, a space or tab, and the name of the class",
+        )
+    return classes
+
+
+def _check_known(tree: ClassTree, labels: Mapping[str, int]) -> None:
+    unknown = [name for name in tree.pictures if name not in labels]
+    if unknown:
+        shown = ", ".join(f"`{name}`" for name in unknown[:_SHOWN])
+        more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+        raise DataError(
+            f"`{tree.root}` has folders that are no classes of the training set: {shown}{more}",
+            hint="name the folders alike in all splits, or remove them",
+        )
+
+
+def _split_off(tree: ClassTree, share: float) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """Take a share of every class away, always the same pictures; each keeps one at least."""
+    kept, apart = {}, {}
+    for name, pictures in tree.pictures.items():
+        count = min(max(1, round(share * len(pictures))), len(pictures) - 1)
+        chosen = set(random.Random(f"validation of {name}").sample(pictures, count))
+        kept[name] = [one for one in pictures if one not in chosen]
+        apart[name] = [one for one in pictures if one in chosen]
+    return kept, apart
+
+
+def _build_split(
+    name: str, root: Path, pictures: Mapping[str, list[str]], labels: Mapping[str, int]
+) -> PhotoSplit:
+    photos = [Photo(path, labels[one]) for one, paths in pictures.items() for path in paths]
+    size = sum((root / photo.path).stat().st_size for photo in photos)
+    return PhotoSplit(name, root, photos, min(max(1, round(size / SHARD_BYTES)), len(photos) or 1))

@@ -1,0 +1,1 @@
+"""Rendered street-name signs: several views of one plate, and its text."""

@@ -1,0 +1,1 @@
+"""Labelled pictures of words, drawn in the manner of street signs."""

@@ -1,0 +1,302 @@
+"""Signs in record files, as FSNS has them: views side by side, a text, and its codes.
+
+image/encoded             PNG or JPEG, RGB, the views from left to right
+image/class               int64[37]: the codes, filled up with the null
+image/unpadded_class      int64: the codes alone
+image/text                UTF-8
+image/width, height       of the picture
+image/orig_width          of the part of it that shows views; the rest is noise
+image/format              `PNG` or `JPEG`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trainferry.errors import DataError, PictureError, RecordError
+from trainferry.train.data.example import (
+    build_example,
+    decode_text,
+    first_bytes,
+    integers,
+    split_example,
+)
+from trainferry.train.data.pictures import Picture, decode_picture
+from trainferry.train.data.record_index import Damage
+from trainferry.train.data.signs.charset import LONGEST_TEXT, Charset
+from trainferry.train.data.tfrecord import RecordFile, RecordSet, find_records
+
+VIEWS, SIDE = 4, 150
+"""Views of an FSNS picture, and the side of one in pixels."""
+
+_PNG = b"\x89PNG"
+_CHECKED = 16
+_Record = Mapping[bytes, memoryview]
+
+
+@dataclass(frozen=True)
+class SignSample:
+    """One sign: its views side by side, how many show something, its text and codes."""
+
+    picture: Picture
+    present: int
+    text: str
+    codes: NDArray[np.int64]
+    name: str
+
+
+@dataclass
+class SignRecords:
+    """The signs of several record files.
+
+    Raises RecordError at once when a file holds no signs, signs of another size, or codes
+    of another charset: one look at its first records tells.
+    """
+
+    paths: Sequence[Path]
+    charset: Charset
+    _: KW_ONLY
+    views: int = VIEWS
+    height: int = SIDE
+    view_width: int = SIDE
+    length: int = LONGEST_TEXT
+    records: RecordSet = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.paths = tuple(Path(path) for path in self.paths)
+        self.records = RecordSet(self.paths)
+        for file in self.records.files:
+            self._check_file(file)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def damage(self) -> list[Damage]:
+        return self.records.damage
+
+    @property
+    def width(self) -> int:
+        """Width of all views together."""
+        return self.views * self.view_width
+
+    def sample(self, number: int) -> SignSample:
+        record = self._record(number)
+        codes = self._read_codes(record)
+        return SignSample(
+            self._read_picture(record),
+            self._read_present(record),
+            self._read_text(record, codes),
+            np.asarray(codes + [self.charset.null] * (self.length - len(codes)), np.int64),
+            self.where(number),
+        )
+
+    def fill(
+        self, pictures: Picture, codes: NDArray[np.int64], numbers: Sequence[int]
+    ) -> list[str | None]:
+        """Put pictures and codes of these samples into the rows of two arrays.
+
+        `pictures` is N x height x width x 3, `codes` N x length. Returns the texts; None for
+        what cannot be read, whose rows stay as they were.
+        """
+        return [
+            self._fill_row(pictures[row], codes[row], number) for row, number in enumerate(numbers)
+        ]
+
+    def text(self, number: int) -> str:
+        """Return the text alone, as the codes read; no picture is decoded."""
+        record = self._record(number)
+        return self._read_text(record, self._read_codes(record))
+
+    def where(self, number: int) -> str:
+        return self.records.where(number)
+
+    def _fill_row(self, picture: Picture, codes: NDArray[np.int64], number: int) -> str | None:
+        try:
+            record = self._record(number)
+            found = self._read_codes(record)
+            text = self._read_text(record, found)
+            picture[...] = self._read_picture(record)
+        except (PictureError, RecordError):
+            return None
+        codes[: len(found)] = found
+        codes[len(found) :] = self.charset.null
+        return text
+
+    def _record(self, number: int) -> _Record:
+        which, inside = self.records.locate(number)
+        return split_example(self.records.files[which][inside])
+
+    def _read_picture(self, record: _Record) -> Picture:
+        data = _bytes(record, b"image/encoded")
+        if data is None:
+            raise _missing("image/encoded")
+        picture = decode_picture(data)
+        height, width = picture.shape[:2]
+        if (height, width) != (self.height, self.width):
+            views = f", {width // self.view_width} views" if width % self.view_width == 0 else ""
+            raise RecordError(
+                f"a picture is {width} x {height}{views}; {self.views} views of "
+                f"{self.view_width} x {self.height} side by side are {self.width} x {self.height}",
+                hint="use a recipe with as many views of that size, or make the records again",
+            )
+        return picture
+
+    def _read_codes(self, record: _Record) -> list[int]:
+        """Return the codes up to the first null; made from the text where there are none."""
+        found = _integers(record, b"image/class") or _integers(record, b"image/unpadded_class")
+        if found is None:
+            text = _text(record)
+            if text is None:
+                raise _missing("image/class")
+            codes = _encoded(text, self.charset)
+        else:
+            null = self.charset.null
+            codes = found[: found.index(null)] if null in found else found
+            wrong = [code for code in codes if not 0 <= code < self.charset.classes]
+            if wrong:
+                raise RecordError(
+                    f"a record has the code {wrong[0]}, the charset {self.charset.classes} codes",
+                    hint="pass the charset file that these records were made with",
+                )
+        if len(codes) > self.length:
+            raise RecordError(
+                f"a text has {len(codes)} characters, more than {self.length}",
+                hint="leave such records out, or train a network with a longer output",
+            )
+        return codes
+
+    def _read_text(self, record: _Record, codes: Sequence[int]) -> str:
+        """Return what the codes say, unless the record has other words for it."""
+        text = _text(record)
+        said = self.charset.decode(codes)
+        return said if text is None or self.charset.unknown(text) else self.charset.canonical(text)
+
+    def _read_present(self, record: _Record) -> int:
+        """Return how many views are there, from the left."""
+        width = _integers(record, b"image/width")
+        shown = _integers(record, b"image/orig_width")
+        if not width or not shown or width[0] < 1:
+            return self.views
+        return max(1, min(self.views, round(self.views * shown[0] / width[0])))
+
+    def _check_file(self, file: RecordFile) -> None:
+        looked, agreeing = 0, 0
+        for number in range(min(len(file), _CHECKED)):
+            try:
+                record = split_example(file[number])
+            except RecordError:
+                continue
+            if not looked:
+                if b"image/encoded" not in record:
+                    raise _no_signs(file.path, record)
+                self._check_size(record)
+            looked += 1
+            agreeing += self._agrees(record)
+        if looked and not agreeing:
+            raise RecordError(
+                f"the codes in `{file.path}` do not say what its texts say",
+                hint="pass the charset file that these records were made with",
+            )
+
+    def _check_size(self, record: _Record) -> None:
+        try:
+            self._read_picture(record)
+        except PictureError:
+            return  # told where that sample is used
+
+    def _agrees(self, record: _Record) -> bool:
+        try:
+            text = _text(record)
+            codes = self._read_codes(record)
+            return text is None or codes == self.charset.encode(text)
+        except DataError:
+            return False
+
+
+def noise(height: int, width: int, generator: np.random.Generator) -> Picture:
+    """Return what FSNS shows where nothing was photographed: every value equally likely."""
+    return generator.integers(0, 256, (height, width, 3), np.uint8)
+
+
+def build_sign(
+    encoded: bytes,
+    text: str,
+    charset: Charset,
+    present: int,
+    views: int = VIEWS,
+    *,
+    side: int = SIDE,
+    length: int = LONGEST_TEXT,
+) -> bytes:
+    """Return the record of one sign with all features of FSNS."""
+    return build_example(
+        {
+            "image/encoded": encoded,
+            "image/format": "PNG" if encoded.startswith(_PNG) else "JPEG",
+            "image/width": views * side,
+            "image/orig_width": present * side,
+            "image/height": side,
+            "image/class": charset.padded(text, length),
+            "image/unpadded_class": charset.encode(text),
+            "image/text": charset.canonical(text),
+        }
+    )
+
+
+def find_signs(folder: Path, split: str) -> list[Path]:
+    """Return the files of one split: ours, or FSNS's `train/train-00000-of-00512`."""
+    names = ("validation", "val") if split in ("val", "validation") else (split,)
+    for name in names:
+        for place in (folder / name, folder):
+            found = [
+                path
+                for path in sorted(place.glob(f"{name}-*-of-*"))
+                if re.fullmatch(rf"{re.escape(name)}-\d+-of-\d+", path.name)
+            ]
+            if found:
+                return found
+    return find_records(folder, split)
+
+
+def _bytes(record: _Record, name: bytes) -> memoryview | None:
+    feature = record.get(name)
+    return None if feature is None else first_bytes(feature)
+
+
+def _integers(record: _Record, name: bytes) -> list[int] | None:
+    feature = record.get(name)
+    return None if feature is None else integers(feature)
+
+
+def _text(record: _Record) -> str | None:
+    value = _bytes(record, b"image/text")
+    return None if value is None else decode_text(value)
+
+
+def _encoded(text: str, charset: Charset) -> list[int]:
+    try:
+        return charset.encode(text)
+    except DataError as error:
+        raise RecordError(str(error), hint=error.hint) from error
+
+
+def _missing(name: str) -> RecordError:
+    return RecordError(
+        f"a record has no feature `{name}`", hint="make the records again, with all features"
+    )
+
+
+def _no_signs(path: Path, record: _Record) -> RecordError:
+    names = sorted(str(name, "utf-8", "replace") for name in record)
+    shown = ", ".join(f"`{name}`" for name in names[:8]) or "none"
+    return RecordError(
+        f"`{path}` does not hold signs; the features of its records are: {shown}",
+        hint="signs need `image/encoded` and `image/class` or `image/text`",
+    )

@@ -1,0 +1,117 @@
+"""Variation of training pictures, for a whole batch at once and on the device.
+
+Random numbers that decide per picture are drawn on the CPU, so that every device
+varies the pictures alike. Shapes: B pictures, 3 H W, values 0 to 255.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from trainferry.devices.device import send
+from trainferry.train.recipe.tasks import WordAugment
+
+
+def augment(images: Tensor, recipe: WordAugment) -> Tensor:
+    """Bend, colour, blur and disturb pictures as much as the recipe says."""
+    if recipe.geometry:
+        images = _bend(images, recipe.geometry)
+    if recipe.blur:
+        images = _blur(images, recipe.blur)
+    if recipe.colour:
+        images = _colour(images, recipe.colour)
+    if recipe.noise:
+        images = _disturb(images, recipe.noise)
+    return images.clamp(0, 255)
+
+
+def _bend(images: Tensor, strength: float) -> Tensor:
+    """Rotate, shear, scale, shift, tilt in perspective and wave a little."""
+    count, _, height, width = images.shape
+    draw = _Draw(count, 11, images)
+    angle = draw.around(math.radians(9) * strength)
+    shear = draw.around(0.30 * strength)
+    scale_x = 1 + draw.around(0.10 * strength)
+    scale_y = 1 + draw.around(0.14 * strength)
+    aspect = width / height / 3.0  # a word of the usual length was about three times as wide
+    cosine, sine = torch.cos(angle), torch.sin(angle)
+
+    y, x = torch.meshgrid(
+        torch.linspace(-1, 1, height, device=images.device),
+        torch.linspace(-1, 1, width, device=images.device),
+        indexing="ij",
+    )
+    x, y = x[None], y[None]
+    depth = 1 + draw.around(0.16 * strength) * x + draw.around(0.16 * strength) * y
+    turned_x = scale_x * (cosine * x + sine * y / (3.0 * aspect)) + shear * y / 3.0
+    turned_y = scale_y * (cosine * y - 3.0 * aspect * sine * x)
+    wave = draw.around(0.12 * strength) * torch.sin(
+        math.pi * (draw.between(0.5, 1.5) * x + draw.around(1.0))
+    )
+    grid_x = turned_x / depth + draw.around(0.05 * strength)
+    grid_y = turned_y / depth + draw.around(0.12 * strength) + wave
+    grid = torch.stack((grid_x, grid_y), dim=-1)
+    return functional.grid_sample(
+        images, grid.to(images.dtype), padding_mode="border", align_corners=True
+    )
+
+
+def _blur(images: Tensor, strength: float) -> Tensor:
+    """Defocus some, smear some sideways, and take resolution from others."""
+    count, _, height, width = images.shape
+    draw = _Draw(count, 2, images)
+    kind = draw.unit()[..., None]
+    much = draw.between(0.3, 1.0)[..., None]
+    soft = functional.avg_pool2d(images, 3, 1, 1, count_include_pad=False)
+    softer = functional.avg_pool2d(soft, 3, 1, 1, count_include_pad=False)
+    smeared = functional.avg_pool2d(images, (1, 5), 1, (0, 2), count_include_pad=False)
+    small = functional.interpolate(images, (height // 2, width // 2), mode="area")
+    coarse = functional.interpolate(small, (height, width), mode="bilinear")
+    share = 0.12 * strength
+    for index, blurred in enumerate((soft, softer, smeared, coarse)):
+        chosen = (kind >= index * share) & (kind < (index + 1) * share)
+        images = torch.where(chosen, torch.lerp(images, blurred, much), images)
+    return images
+
+
+def _colour(images: Tensor, strength: float) -> Tensor:
+    """Change contrast, brightness, saturation and tint; turn some into their negative."""
+    draw = _Draw(images.shape[0], 8, images)
+    contrast, brightness = 1 + draw.around(0.5 * strength), draw.around(60 * strength)
+    saturation = 1 + draw.around(strength)
+    tint = torch.cat([draw.around(25 * strength) for _ in range(3)], dim=1)[..., None]
+    negative, grey = draw.unit() < 0.12 * strength, draw.unit() < 0.10 * strength
+    middle = images.mean(dim=(1, 2, 3), keepdim=True)
+    lightness = images.mean(dim=1, keepdim=True)
+    saturation = torch.where(grey, torch.zeros_like(saturation), saturation)[..., None]
+    images = lightness + (images - lightness) * saturation
+    images = middle + (images - middle) * contrast[..., None] + brightness[..., None] + tint
+    return torch.where(negative[..., None], 255 - images, images)
+
+
+def _disturb(images: Tensor, strength: float) -> Tensor:
+    """Add sensor noise, none to half of the pictures."""
+    draw = _Draw(images.shape[0], 1, images)
+    amount = (draw.between(-1, 1).clamp(min=0) * 24 * strength)[..., None]
+    return images + torch.randn_like(images) * amount
+
+
+class _Draw:
+    """Per-picture random numbers, B 1 1 each, in the order they are asked for."""
+
+    def __init__(self, count: int, numbers: int, like: Tensor) -> None:
+        drawn = torch.rand(numbers, count, 1, 1)
+        self._columns = iter(send(drawn, like.device).unbind())
+
+    def unit(self) -> Tensor:
+        return next(self._columns)
+
+    def between(self, low: float, high: float) -> Tensor:
+        return low + (high - low) * self.unit()
+
+    def around(self, reach: float) -> Tensor:
+        return self.between(-reach, reach)

@@ -1,0 +1,3 @@
+"""ONNX written by hand: nodes, facts about the input, and the file."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""What a trained network says about pictures, as text and as pictures."""
+
+from __future__ import annotations

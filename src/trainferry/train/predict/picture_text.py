@@ -1,0 +1,62 @@
+"""Text of any script in pictures: a font that has its letters, and what to write if none has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from PIL import ImageFont
+
+from trainferry.errors import DataError
+from trainferry.train.data.render.words.fonts import bundled_fonts, find_fonts, open_typeface
+
+_FAMILY = "open-sans"
+_SYSTEM_FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
+
+
+def drawable(text: str) -> str:
+    """Write characters that no font here has as their code points, and no line breaks."""
+    text = "".join(each if each.isprintable() else " " for each in text)
+    path = _font_file(text)
+    if path is None or open_typeface(path).draws(text.replace(" ", "")):
+        return text
+    return "".join(each if each.isascii() else f"U+{ord(each):04X} " for each in text).strip()
+
+
+@cache
+def font_for(text: str, pixels: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    """Return a font that has all of the text, or else the bundled one."""
+    path = _font_file(text)
+    return ImageFont.load_default(pixels) if path is None else ImageFont.truetype(str(path), pixels)
+
+
+def fit_text(text: str, pixels: int, width: int) -> str:
+    """Return what of a text fits into a width, with … in place of the rest."""
+    shown, font = drawable(text), font_for(text, pixels)
+    while font.getlength(shown) > width and len(shown) > 2:
+        shown = shown[:-2] + "…"
+    return shown
+
+
+@cache
+def _font_file(text: str) -> Path | None:
+    letters = text.replace(" ", "")
+    bundled = next((f.path for f in bundled_fonts() if f.name.startswith(_FAMILY)), None)
+    if bundled is None or open_typeface(bundled).draws(letters):
+        return bundled
+    return next((path for path in _system_fonts() if open_typeface(path).draws(letters)), bundled)
+
+
+def _system_fonts() -> Iterator[Path]:
+    for folder in (Path(name).expanduser() for name in _SYSTEM_FONTS):
+        if folder.is_dir():
+            yield from _usable_fonts(folder)
+
+
+@cache
+def _usable_fonts(folder: Path) -> tuple[Path, ...]:
+    try:
+        return tuple(font.path for font in find_fonts(folder)[0])
+    except DataError:
+        return ()  # a machine without fonts
