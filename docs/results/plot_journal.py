@@ -7,6 +7,13 @@ from pathlib import Path
 
 from trainferry.train.journal import read_journal
 
+SHOWN = {
+    "sequence_accuracy": "#15803d",
+    "character_accuracy": "#a16207",
+    "top1": "#15803d",
+    "top5": "#a16207",
+}
+
 
 def main(run: Path, picture: Path) -> None:
     import matplotlib as mpl
@@ -19,12 +26,13 @@ def main(run: Path, picture: Path) -> None:
     evaluated = [entry for entry in entries if entry["event"] == "evaluated"]
     figure, (loss, score) = plt.subplots(1, 2, figsize=(10, 3.6), constrained_layout=True)
     loss.plot([e["step"] for e in logged], [e["loss"] for e in logged], color="#2563eb", lw=1)
-    loss.set(title="CTC loss of a training batch", xlabel="step", yscale="log")
-    for name, colour in (("sequence_accuracy", "#15803d"), ("character_accuracy", "#a16207")):
-        values = [100 * e["scores"][name] for e in evaluated]
-        steps = [e["step"] for e in evaluated]
-        score.plot(steps, values, "o-", color=colour, label=name.replace("_", " "))
-    score.set(title="held-out rendered words, %", xlabel="step")
+    loss.set(title="loss of a training batch", xlabel="step", yscale="log")
+    for name, colour in SHOWN.items():
+        if name in evaluated[0]["scores"]:
+            values = [100 * e["scores"][name] for e in evaluated]
+            steps = [e["step"] for e in evaluated]
+            score.plot(steps, values, "o-", color=colour, label=name.replace("_", " "))
+    score.set(title="held-out samples, %", xlabel="step")
     score.legend(frameon=False)
     for axes in (loss, score):
         axes.grid(alpha=0.25)
