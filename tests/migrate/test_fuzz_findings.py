@@ -373,3 +373,15 @@ def test_a_multiplier_given_twice_is_left_to_the_user() -> None:
     result = migrate({"program.py": text}, "loss_scale_on_npu")
     assert result.failures == []
     assert "ex.DynamicLossScale(1, 2, 4, multiplier=4)" in text_after(result)
+
+
+@pytest.mark.parametrize("end", ["\\\r\n", "\\\n  \\\n\n", "  # note \\\n", "\n", ""])
+def test_an_import_does_not_continue_the_last_line(end: str) -> None:
+    text = (
+        f"def main(): x = tf.nn.dropout(y, 0.5)\ntry: import tensorflow as tf\nfinally: pass{end}"
+    )
+    result = migrate({"program.py": text}, "fused_dropout")
+    after = text_after(result)
+    assert after.startswith(text.replace("tf.nn.dropout", "npu_ops.dropout"))
+    last = ast.parse(after + "\n").body[-1]
+    assert ast.unparse(last) == "from npu_bridge.estimator import npu_ops"

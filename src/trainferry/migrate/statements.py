@@ -32,6 +32,8 @@ def new_lines_behind(file: File, statement: ast.stmt, text: str) -> Edit:
     end = _behind(file, statement)
     if file.source.data[end - 1 : end] not in (b"\n", b"\r"):
         return Edit(end, end, f"\n{text}")
+    if _is_continued(file.source.data, end):  # by a backslash that nothing follows
+        return Edit(end, end, f"\n{text}\n")
     return Edit(end, end, f"{text}\n")
 
 
