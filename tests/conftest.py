@@ -26,13 +26,18 @@ def shared() -> Path:
     return SHARED
 
 
-def pytest_configure() -> None:
-    """Install the emulated NPU before anything trains: autograd counts the devices only once."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Install the emulated NPU before anything trains: autograd counts the devices only once.
+
+    Not for `-m cuda`: with two accelerators in a process, autograd asks the wrong one for streams.
+    """
     import torch
 
     from trainferry.devices.emulated_npu import install_emulated_npu
 
     torch.set_num_threads(1)
+    if config.getoption("markexpr") == "cuda":
+        return
     if torch._C._get_privateuse1_backend_name() == "privateuseone":
         install_emulated_npu()
 
