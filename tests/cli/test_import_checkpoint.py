@@ -17,9 +17,9 @@ from trainferry.train.data.words.alphabet import Alphabet, write_alphabet
 from trainferry.train.recipe.networks import CRNNRecipe
 from trainferry.train.recipe.read import read_recipe
 from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe, WordPicture
-from trainferry.train.tf_checkpoint.bundle import read_checkpoint
 from trainferry.train.tf_checkpoint.load import AVERAGE, MOMENTUM, import_network, to_tensorflow
 from trainferry.train.tf_checkpoint.names_resnet import resnet_mappings
+from trainferry.train.tf_checkpoint.read import read_checkpoint
 from trainferry.train.tf_checkpoint.write import write_checkpoint
 
 FILES = Path(__file__).resolve().parents[1] / "train" / "tf_checkpoint" / "files"

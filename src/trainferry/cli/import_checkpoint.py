@@ -14,8 +14,8 @@ from trainferry.errors import CheckpointError, UsageError
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
     from trainferry.train.recipe.sections import Recipe
-    from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
     from trainferry.train.tf_checkpoint.load import ImportedWeights
+    from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -51,7 +51,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from trainferry.train.tf_checkpoint.bundle import read_checkpoint
+    from trainferry.train.tf_checkpoint.read import read_checkpoint
 
     if not arguments.list and (arguments.recipe is None or arguments.to is None):
         raise UsageError(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import torch
 from torch import Tensor
 
 from trainferry.errors import CheckpointError
@@ -18,6 +19,8 @@ from trainferry.train.recipe.read import recipe_differences
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe
 from trainferry.train.run import Run
+from trainferry.train.tf_checkpoint.locate import is_tensorflow
+from trainferry.train.tf_checkpoint.start import starting_weights
 
 # What a network takes for granted about the values of its pictures.
 _VALUES = ("picture.mean", "picture.deviation", "picture.order", "picture.scale")
@@ -38,7 +41,8 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     loaded: dict[str, Tensor] = {}
     left: list[tuple[str, str]] = []
     other_classes = _classes_of(origin) not in (None, classes_in(run.recipe))
-    for name, value in load_weights(origin).items():
+    given, not_given, expected = _weights_in(origin, run)
+    for name, value in given.items():
         if name not in own:
             left.append((name, "the network has no such weight"))
         elif any(fnmatchcase(name, pattern) for pattern in exclude):
@@ -53,15 +57,27 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     if not loaded:
         raise CheckpointError(
             f"nothing in `{origin}` fits the network `{run.recipe.network.name}`",
-            hint="give a run, a checkpoint or a .safetensors file of the same network",
+            hint="give a run, a checkpoint (also TensorFlow's) or a .safetensors file of the same "
+            "network",
         )
-    left += [
-        (name, "not in the file") for name in own if name not in loaded and name not in dict(left)
-    ]
+    known = loaded.keys() | dict(left)
+    left += [(name, "not in the file") for name in own if name in expected - known]
+    left += not_given
     run.network.load_state_dict({**own, **loaded})
     if run.average is not None:
         run.average = WeightAverage(run.network, run.average.decay)
     return Transfer(tuple(loaded), tuple(left), _notes(run.recipe, origin))
+
+
+def _weights_in(
+    origin: Path, run: Run
+) -> tuple[dict[str, Tensor], list[tuple[str, str]], Set[str]]:
+    """Return weights under our names, what else is there, and which a whole network would have."""
+    if _recipe_of(origin) is not None or not is_tensorflow(origin):
+        return load_weights(origin), [], run.network.state_dict().keys()
+    found = starting_weights(origin, run.recipe.network)
+    weights = {name: torch.from_numpy(value) for name, value in found.weights.items()}
+    return weights, list(found.left), found.expected
 
 
 def _notes(recipe: Recipe, origin: Path) -> tuple[str, ...]:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from trainferry.errors import CheckpointError
 from trainferry.train.data.crc32c import masked_crc32c
-from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.entry import Entry, build_entry, build_header
 from trainferry.train.tf_checkpoint.ordered_code import part_key
+from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.table import build_table
 from trainferry.train.tf_checkpoint.wire import bytes_field, varint_field
 from trainferry.train.tf_checkpoint.write import write_checkpoint
@@ -172,13 +172,6 @@ def test_a_checkpoint_file_without_a_path_is_told(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_bytes(b"\xff\xfenothing")
     with pytest.raises(CheckpointError, match="names no `model_checkpoint_path`"):
         read_checkpoint(tmp_path)
-
-
-@pytest.mark.parametrize("given", ["old_format/model.ckpt", "old_format"])
-def test_the_old_format_is_recognised(given: str) -> None:
-    with pytest.raises(CheckpointError, match="old format, V1") as info:
-        read_checkpoint(FILES / given)
-    assert "V2" in info.value.hint
 
 
 def test_other_files_and_folders_are_told(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from trainferry.errors import CheckpointError
 from trainferry.train.networks.crnn import CRNN
 from trainferry.train.recipe.networks import CRNNRecipe
-from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.load import (
     AVERAGE,
     MOMENTUM,
@@ -21,6 +20,7 @@ from trainferry.train.tf_checkpoint.load import (
     to_tensorflow,
 )
 from trainferry.train.tf_checkpoint.names_crnn import Cells, crnn_mappings
+from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.write import write_checkpoint
 
 Array = NDArray[Any]

@@ -26,10 +26,10 @@ from trainferry.train.recipe.networks import (
 )
 from trainferry.train.recipe.sections import SECTIONS, Recipe
 from trainferry.train.recipe.tasks import ClassifyRecipe
-from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.guess import guess_network
 from trainferry.train.tf_checkpoint.load import LARS, MOMENTUM, import_network, to_tensorflow
 from trainferry.train.tf_checkpoint.names import variable_names
+from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.write import write_checkpoint
 
 Array = NDArray[Any]

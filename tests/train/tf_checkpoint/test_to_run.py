@@ -17,10 +17,10 @@ from trainferry.train.loop import resume, train
 from trainferry.train.recipe.read import read_recipe
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import ClassifyRecipe
-from trainferry.train.tf_checkpoint.bundle import read_checkpoint
 from trainferry.train.tf_checkpoint.classes import read_class_names, with_class_names
 from trainferry.train.tf_checkpoint.load import LARS, MOMENTUM, import_network, to_tensorflow
 from trainferry.train.tf_checkpoint.names import variable_names
+from trainferry.train.tf_checkpoint.read import read_checkpoint
 from trainferry.train.tf_checkpoint.to_run import write_run
 from trainferry.train.tf_checkpoint.write import write_checkpoint
 

@@ -28,7 +28,7 @@ from trainferry.train.tf_checkpoint.entry import (
     parse_entry,
     parse_header,
 )
-from trainferry.train.tf_checkpoint.locate import find_prefix, index_of
+from trainferry.train.tf_checkpoint.locate import index_of
 from trainferry.train.tf_checkpoint.ordered_code import WHOLE, is_part_key, part_key
 from trainferry.train.tf_checkpoint.table import read_table
 from trainferry.train.tf_checkpoint.wire import WireError, read_varint
@@ -37,26 +37,18 @@ _READER_VERSION = 1
 _COPY_AGAIN = "copy the checkpoint again: its `.index` and every `.data-*-of-*` file"
 
 
-def read_checkpoint(path: Path) -> TensorFlowCheckpoint:
-    """Open the checkpoint that `path` means; see `find_prefix` for what it may be.
+def read_bundle(prefix: Path) -> Bundle:
+    """Open a checkpoint; `prefix` with `.index` added is its index file.
 
     Raises CheckpointError when the index is damaged or a data file is missing or too short.
     """
-    try:
-        prefix = find_prefix(path)
-        index = index_of(prefix)
-        table = read_table(index)
-        header, entries = _parse_index(index, table)
-        data_bytes = _check_data_files(prefix, header, entries)
-    except OSError as error:
-        raise CheckpointError(
-            f"cannot read {error.filename or path}: {error.strerror or error}",
-            hint="check that the file is there and that you may read it",
-        ) from error
-    return TensorFlowCheckpoint(prefix, header, entries, data_bytes)
+    index = index_of(prefix)
+    header, entries = _parse_index(index, read_table(index))
+    data_bytes = _check_data_files(prefix, header, entries)
+    return Bundle(prefix, header, entries, data_bytes)
 
 
-class TensorFlowCheckpoint:
+class Bundle:
     """An open checkpoint: names, shapes and types at once, values when asked for."""
 
     def __init__(

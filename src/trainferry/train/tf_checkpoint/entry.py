@@ -82,9 +82,9 @@ def parse_entry(message: bytes) -> Entry:
         if number in integers:
             integers[number] = _size(value)
         elif number == 2:
-            shape = _parse_shape(_bytes(value))
+            shape = parse_shape(_bytes(value))
         elif number == 7:
-            parts.append(_parse_extents(_bytes(value)))
+            parts.append(parse_extents(_bytes(value)))
     return Entry(
         dtype=integers[1],
         shape=shape,
@@ -113,7 +113,7 @@ def build_entry(entry: Entry) -> bytes:
     )
 
 
-def _parse_shape(message: bytes) -> tuple[int, ...]:
+def parse_shape(message: bytes) -> tuple[int, ...]:
     shape = []
     for number, value in read_fields(message):
         if number == 3 and value:
@@ -127,7 +127,7 @@ def _parse_shape(message: bytes) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _parse_extents(message: bytes) -> Extents:
+def parse_extents(message: bytes) -> Extents:
     extents = []
     for number, value in read_fields(message):
         if number == 1:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainferry.train.networks.densenet import LAYERS
-from trainferry.train.networks.inception_v3 import ENDPOINTS
+from trainferry.train.networks.inception_v3 import ENDPOINTS, convolutions_up_to
 from trainferry.train.networks.resnet import BLOCKS
 from trainferry.train.recipe.networks import (
     AttentionOCRRecipe,
@@ -18,8 +18,8 @@ from trainferry.train.recipe.networks import (
     NetworkRecipe,
     ResNetRecipe,
 )
-from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
 from trainferry.train.tf_checkpoint.names import variable_names
+from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint
 
 # A recipe of each network, which `--set` can change to another size.
 RECIPES = {
@@ -91,10 +91,16 @@ def describe_network(network: NetworkRecipe) -> str:
 def changes_between(recipe: NetworkRecipe, found: NetworkRecipe) -> dict[str, Any]:
     """Return what `--set network.…` must change for a recipe to become the network found.
 
-    The sizes of a CRNN and the decay of statistics are in no name.
+    The sizes of a CRNN and the decay of statistics are in no name, and the tower of Attention-OCR
+    may end behind a pooling, which has no variables.
     """
     if isinstance(found, CRNNRecipe):
         return {}
+    if isinstance(found, AttentionOCRRecipe) and isinstance(recipe, AttentionOCRRecipe):
+        ends = [list(convolutions_up_to(one.endpoint)) for one in (recipe, found)]
+        shown = {"endpoint": found.endpoint} if ends[0] != ends[1] else {}
+        same = found.attention == recipe.attention
+        return shown if same else {**shown, "attention": found.attention}
     wanted = {name: value for name, value in vars(found).items() if name != "norm_decay"}
     return {name: value for name, value in wanted.items() if value != getattr(recipe, name)}
 

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from trainferry.errors import CheckpointError
 from trainferry.train.recipe.networks import NetworkRecipe
-from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
 from trainferry.train.tf_checkpoint.layout import LSTM_BIAS, LSTM_KERNEL, Layout
 from trainferry.train.tf_checkpoint.mapping import TensorMapping
 from trainferry.train.tf_checkpoint.names import VariableNames, variable_names
 from trainferry.train.tf_checkpoint.names_crnn import SCOPE, Cells
+from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint
 from trainferry.train.tf_checkpoint.refuse import check_network
 
 MOMENTUM = "/Momentum"
@@ -84,10 +84,10 @@ def import_network(checkpoint: TensorFlowCheckpoint, network: NetworkRecipe) -> 
     known = variable_names(network, names)
     check_network(checkpoint, network, known)
     every = (*known.needed, *known.for_training)
-    weights = _read_all(checkpoint, every, "")
+    weights = read_weights(checkpoint, every)
     made = _settle_means(weights, known.for_training)
     optimizer, momentum = _read_momentum(checkpoint, known.needed)
-    averages = _read_all(checkpoint, known.needed, AVERAGE)
+    averages = read_weights(checkpoint, known.needed, AVERAGE)
     scalars = _read_scalars(checkpoint, known)
 
     endings = ("", AVERAGE, _SLOTS[optimizer or "momentum"])
@@ -115,25 +115,10 @@ def import_network(checkpoint: TensorFlowCheckpoint, network: NetworkRecipe) -> 
     )
 
 
-def to_tensorflow(
-    weights: Mapping[str, NDArray[Any]], mappings: Iterable[TensorMapping], *, ending: str = ""
+def read_weights(
+    checkpoint: TensorFlowCheckpoint, mappings: Iterable[TensorMapping], ending: str = ""
 ) -> dict[str, NDArray[Any]]:
-    """Return our weights, momenta or averages under TensorFlow's names and in its layout.
-
-    Weights of which a variable needs two are left out unless both are there.
-    """
-    return {
-        mapping.tensorflow + ending: mapping.layout.to_tensorflow(
-            *(weights[name] for name in mapping.ours)
-        )
-        for mapping in mappings
-        if all(name in weights for name in mapping.ours)
-    }
-
-
-def _read_all(
-    checkpoint: TensorFlowCheckpoint, mappings: Iterable[TensorMapping], ending: str
-) -> dict[str, NDArray[Any]]:
+    """Read those variables that the checkpoint has, in our layout and under our names."""
     weights: dict[str, NDArray[Any]] = {}
     for mapping in mappings:
         name = mapping.tensorflow + ending
@@ -153,13 +138,29 @@ def _read_all(
     return weights
 
 
+def to_tensorflow(
+    weights: Mapping[str, NDArray[Any]], mappings: Iterable[TensorMapping], *, ending: str = ""
+) -> dict[str, NDArray[Any]]:
+    """Return our weights, momenta or averages under TensorFlow's names and in its layout.
+
+    Weights of which a variable needs two are left out unless both are there.
+    """
+    return {
+        mapping.tensorflow + ending: mapping.layout.to_tensorflow(
+            *(weights[name] for name in mapping.ours)
+        )
+        for mapping in mappings
+        if all(name in weights for name in mapping.ours)
+    }
+
+
 def _read_momentum(
     checkpoint: TensorFlowCheckpoint, mappings: Iterable[TensorMapping]
 ) -> tuple[Optimizer | None, dict[str, NDArray[Any]] | None]:
     """What an optimizer kept of its updates, and which optimizer it was."""
     trained = [mapping for mapping in mappings if mapping.trained]
     for optimizer, ending in _SLOTS.items():
-        if momentum := _read_all(checkpoint, trained, ending):
+        if momentum := read_weights(checkpoint, trained, ending):
             return optimizer, momentum
     return None, None
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from trainferry.errors import CheckpointError
+from trainferry.train.tf_checkpoint.old_format import files_of
 from trainferry.train.tf_checkpoint.table import is_table
 
 _FILE_OF_A_CHECKPOINT = re.compile(r"\.(index|meta|data-\d{5}-of-\d{5})$")
@@ -16,8 +17,9 @@ _STATE_BYTES = 1 << 20
 def find_prefix(path: Path) -> Path:
     """Return the path that, with `.index` added, is the checkpoint's index file.
 
-    In a folder it is the latest checkpoint of its `checkpoint` file, or the variables
-    of a SavedModel. What a `checkpoint` file says never leads out of its folder.
+    Of a checkpoint in the old format it is the file itself. In a folder it is the latest
+    checkpoint of its `checkpoint` file, or the variables of a SavedModel. What a `checkpoint`
+    file says never leads out of its folder.
     """
     if path.is_dir():
         return _prefix_in_folder(path)
@@ -25,13 +27,22 @@ def find_prefix(path: Path) -> Path:
     if index_of(prefix).is_file():
         return prefix
     if path.is_file():
-        raise _another_kind(path)
+        return _old_format(path)
     beside = sorted(prefix.parent.glob("*.index")) if prefix.parent.is_dir() else []
     found = ", ".join(f"`{index.stem}`" for index in beside[-3:]) or "none"
     raise CheckpointError(
         f"no TensorFlow checkpoint at {path}: {index_of(prefix).name} is missing",
         hint=f"give the path without `.index`; checkpoints in {prefix.parent}: {found}",
     )
+
+
+def is_tensorflow(path: Path) -> bool:
+    """Whether a path looks like a checkpoint of TensorFlow; `find_prefix` may refuse it yet."""
+    if path.is_dir():
+        names = ("checkpoint", "variables", "variables.index")
+        return any((path / name).exists() for name in names) or any(path.glob("*.index"))
+    prefix = path.with_name(_FILE_OF_A_CHECKPOINT.sub("", path.name) or path.name)
+    return index_of(prefix).is_file() or (path.is_file() and is_table(path))
 
 
 def index_of(prefix: Path) -> Path:
@@ -74,6 +85,9 @@ def _latest(state: Path) -> Path:
             continue
         if index_of(candidate).is_file():
             return candidate
+        first = files_of(candidate)[0]
+        if first.is_file() and is_table(first):
+            return candidate
         if candidate.is_file():
             raise _another_kind(candidate)
     raise CheckpointError(
@@ -89,13 +103,14 @@ def _unescape(text: str) -> str:
     return b"".join(parts).decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
-def _another_kind(path: Path) -> CheckpointError:
+def _old_format(path: Path) -> Path:
+    """A checkpoint in TensorFlow's old format is a table, without an index beside it."""
     if is_table(path):
-        return CheckpointError(
-            f"{path} is a checkpoint in TensorFlow's old format, V1 (one file, no `.index`)",
-            hint="save it again in V2 where TensorFlow is: "
-            "`tf.train.Saver(write_version=tf.train.SaverDef.V2).save(...)` after a restore",
-        )
+        return path
+    raise _another_kind(path)
+
+
+def _another_kind(path: Path) -> CheckpointError:
     if _FILE_OF_A_CHECKPOINT.search(path.name):
         return CheckpointError(
             f"{path} is one file of a checkpoint whose `.index` file is missing",

@@ -6,7 +6,6 @@ import difflib
 
 from trainferry.errors import CheckpointError
 from trainferry.train.recipe.networks import NetworkRecipe
-from trainferry.train.tf_checkpoint.bundle import TensorFlowCheckpoint
 from trainferry.train.tf_checkpoint.guess import (
     RECIPES,
     changes_between,
@@ -15,6 +14,7 @@ from trainferry.train.tf_checkpoint.guess import (
     guess_network,
 )
 from trainferry.train.tf_checkpoint.names import VariableNames
+from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint
 
 # Scopes of projects that have a network of the same name which computes something else.
 _OTHERS = {

@@ -64,8 +64,31 @@ def sharded() -> None:
 
 
 def old_format() -> None:
-    tf.get_variable("weights", initializer=np.ones((2, 2), np.float32))
+    """Types, parts and long values as the old format keeps them: one file, a table of messages."""
+    numbers = np.array([[-2.5, 0.0, 1.0], [3.14159, 65504.0, -0.0]])
+    for name in ("float16", "float32", "float64"):
+        tf.get_variable(name, initializer=numbers.astype(name))
+    for name in ("int8", "int16", "int32", "int64", "uint8", "uint16"):
+        limits = np.iinfo(name)
+        tf.get_variable(name, initializer=np.array([limits.min, 0, limits.max], name))
+    tf.get_variable("bool", initializer=np.array([True, False, True]))
+    for name in ("complex64", "complex128"):
+        tf.get_variable(name, initializer=np.array([1 + 2j, -3.5j], name))
+    tf.get_variable("strings", initializer=tf.constant([b"", b"one", b"\x00\xff"]))
+    tf.get_variable("scalar", initializer=np.int64(1234567890123))
+    with tf.variable_scope("columns", partitioner=tf.fixed_size_partitioner(2, axis=1)):
+        tf.get_variable("table", shape=(40, 6), initializer=counting)
     save("old_format/model.ckpt", write_version=tf.train.SaverDef.V1)
+
+
+def old_format_sharded() -> None:
+    for number in range(2):
+        with tf.device(f"/job:worker/task:{number}"):
+            tf.get_variable(f"on_{number}", initializer=np.full((number + 1,), number, np.float32))
+    cluster = {"worker": [f"localhost:{2310 + n}" for n in range(2)]}
+    servers = [tf.train.Server(cluster, job_name="worker", task_index=n) for n in range(2)]
+    target, version = servers[0].target, tf.train.SaverDef.V1
+    save("old_format_sharded/model.ckpt", target=target, sharded=True, write_version=version)
 
 
 def crnn_with_stock_cells() -> None:
@@ -143,6 +166,7 @@ if __name__ == "__main__":
         partitioned,
         sharded,
         old_format,
+        old_format_sharded,
         crnn_with_stock_cells,
         crnn_with_fused_cells,
     ):
