@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -100,9 +101,24 @@ def test_fonts_of_train_occur_in_no_other_split() -> None:
     families = {font.name.split("-latin")[0] for font in train}
     assert not families & {font.name.split("-latin")[0] for font in val}
     assert val == test
-    assert len(train) > 50
+    assert len(train) > 200
+    assert len({font.name for font in train}) == len(train)
     for font in train + val:
         assert open_typeface(font.path).draws("RUEÉÈÊÇÔÎabcéèêçôîûà0123456789'\u2019-"), font.name
+
+
+def test_every_font_of_the_signs_is_used_and_has_its_licence_told() -> None:
+    used = {font.path for split in ("train", "val") for font in plate_fonts(split)}
+    bundled = {font.path for font in bundled_fonts()}
+    (folder,) = {path.parent for path in used - bundled}
+    assert set(folder.glob("*.woff")) == used - bundled
+    copyrights = (folder / "LICENSES" / "COPYRIGHTS.txt").read_text(encoding="utf-8")
+    with (folder / "fonts.tsv").open(encoding="utf-8", newline="") as table:
+        rows = list(csv.DictReader(table, delimiter="\t"))
+    assert {row["file"] for row in rows} == {path.name for path in folder.glob("*.woff")}
+    for row in rows:
+        assert f"{row['family']} ({row['licence']})\n  " in copyrights
+        assert (folder / "LICENSES" / f"{row['licence']}.txt").is_file()
 
 
 def test_one_of_five_own_fonts_is_held_out() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,29 @@ def test_no_name_occurs_in_two_splits() -> None:
 
 def test_accents_and_case_do_not_move_a_name_to_another_split() -> None:
     assert part_of("Rue de l'École") == part_of("RUE DE L'ECOLE")
+
+
+def test_names_for_training_have_rare_letters_figures_and_many_beginnings() -> None:
+    texts = draw("train", 2000)
+    letters = Counter("".join(texts).lower())
+    for rare in "kwxyzëïü0123456789":
+        assert letters[rare] > 5, rare
+    free, composed = (
+        {word[:4] for text in drawn for word in text.split()}
+        for drawn in (texts, draw("val", 2000))
+    )
+    assert len(free) > 1.2 * len(composed)
+
+
+def test_invented_words_are_told_from_listed_ones() -> None:
+    streets = Streets("train")
+    drawn = [streets.draw(Dice(3, "train", index)) for index in range(600)]
+    invented = {word.text for street in drawn for word in street.words if word.invented}
+    listed = {word.text for street in drawn for word in street.words if not word.invented}
+    assert len(invented) > 200
+    assert len(invented & listed) < 10
+    assert {"Rue", "de", "Avenue", "des"} <= listed
+    assert not any(word.invented for word in parse_street("Rue de Zblrk").words)
 
 
 def test_links_follow_the_article_of_the_noun() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trainferry.errors import DataError
-from trainferry.train.data.render.signs.face import Face, draw_face
+from trainferry.train.data.render.signs.face import Lettering, Plate, draw_plate
 from trainferry.train.data.render.signs.lettering import can_write
 from trainferry.train.data.render.signs.photo import draw_light
 from trainferry.train.data.render.signs.scenery import SCENES
@@ -18,12 +18,13 @@ from trainferry.train.data.render.signs.streets import Streets
 from trainferry.train.data.render.signs.view import POSTS, Place, cut_off, take_view
 from trainferry.train.data.render.signs.wording import Wording, write_out
 from trainferry.train.data.render.words.dice import Dice
-from trainferry.train.data.render.words.fonts import Font, open_typeface
+from trainferry.train.data.render.words.fonts import Font, Typeface, open_typeface
 from trainferry.train.data.signs.records import SIDE, VIEWS, noise
 
 _PRESENT = (4, 3, 2, 1)
 _PRESENT_SUMS = tuple(accumulate((0.8, 0.05, 0.08, 0.07)))
 _TRIES = 200
+_TWO_FONTS = 0.2
 
 
 @dataclass(frozen=True)
@@ -43,16 +44,19 @@ class Composer:
         self._seed = seed
         self._split = split
         self._streets = streets
+        self._varied = split == "train"
         self._fonts = tuple(fonts)
         self._sums = list(accumulate(font.weight for font in fonts))
 
     def compose(self, index: int) -> Sign:
         dice = Dice(self._seed, self._split, index)
-        wording, font, face = self._draw_plate(dice)
+        wording, font, plate = self._draw_plate(dice)
         place = self._draw_place(wording, dice)
         present = dice.pick_weighted(_PRESENT, _PRESENT_SUMS)
         best = dice.whole(0, present - 1)
         wrong = dice.whole(0, present - 1) if present > 1 and dice.chance(0.04) else best
+        if present == 2:  # of two views with two names, nobody could tell which is meant
+            wrong = best
         picture = np.empty((SIDE, SIDE * VIEWS, 3), np.uint8)
         for number in range(VIEWS):
             columns = slice(number * SIDE, (number + 1) * SIDE)
@@ -60,25 +64,39 @@ class Composer:
                 picture[:, columns] = noise(SIDE, SIDE, dice.generator)
                 continue
             clear = number == best or dice.chance(0.3)
-            shown = self._draw_plate(dice)[2] if number == wrong != best else face
-            view = take_view(shown, place, dice, clear=clear)
+            shown = self._draw_plate(dice)[2] if number == wrong != best else plate
+            view = take_view(shown, place, dice, clear=clear, legible=number == best)
             if dice.chance(0.09):
                 cut_off(view, dice, most=10 if number == best else 38)
             picture[:, columns] = view
         return Sign(picture, present, wording.text, font.name)
 
-    def _draw_plate(self, dice: Dice) -> tuple[Wording, Font, Face]:
+    def _draw_plate(self, dice: Dice) -> tuple[Wording, Font, Plate]:
         """Draw a name and a font that has its letters."""
         for _ in range(_TRIES):
             wording = write_out(self._streets.draw(dice), dice)
             font = dice.pick_weighted(self._fonts, self._sums)
             typeface = open_typeface(font.path)
             if all(can_write(line.runs, typeface) for line in wording.lines):
-                return wording, font, draw_face(wording, typeface, font.style, dice)
+                lettering = self._draw_lettering(wording, typeface, font, dice)
+                return wording, font, draw_plate(wording, lettering, dice)
         raise DataError(
             "no font has the letters of the names",
             hint="add a font with the accents of French, or leave the bundled fonts",
         )
+
+    def _draw_lettering(
+        self, wording: Wording, typeface: Typeface, font: Font, dice: Dice
+    ) -> Lettering:
+        """Letter all lines in one font, some plates for training the upper ones in another."""
+        count = len(wording.lines)
+        upper = typeface
+        if self._varied and count > 1 and dice.chance(_TWO_FONTS):
+            other = open_typeface(dice.pick_weighted(self._fonts, self._sums).path)
+            if all(can_write(line.runs, other) for line in wording.lines[:-1]):
+                upper = other
+        lines = (*(upper for _ in range(count - 1)), typeface)
+        return Lettering(lines, typeface, font.style, self._varied)
 
     def _draw_place(self, wording: Wording, dice: Dice) -> Place:
         on_wall = dice.chance(0.5)

@@ -150,7 +150,8 @@ def _add_spots(face: Canvas, extras: Extras, scheme: Scheme, dice: Dice) -> None
         at_edge = dice.chance(0.75)
         x = dice.whole(0, width)
         y = dice.pick((0, height)) + dice.whole(-4, 4) if at_edge else dice.whole(0, height)
-        axes = dice.whole(2, max(3, height // 12)), dice.whole(2, max(3, height // 14))
+        widest = 12 if at_edge else 30  # inside it would hide letters from all views
+        axes = dice.whole(2, max(3, height // widest)), dice.whole(2, max(3, height // widest))
         colour = jittered((105, 65, 40), 22, dice)
         cv2.ellipse(face, (x, y), axes, dice.between(0, 180), 0, 360, colour, -1, cv2.LINE_AA)
         if not at_edge and dice.chance(0.5):  # it runs down
@@ -163,7 +164,7 @@ def _add_stickers(face: Canvas, extras: Extras, dice: Dice) -> None:
     height, width = face.shape[:2]
     for _ in range(extras.stickers):
         middle = np.array([dice.between(0.1, 0.9) * width, dice.between(0.1, 0.9) * height])
-        reach = dice.between(0.05, 0.13) * height
+        reach = dice.between(0.04, 0.09) * height  # a letter is more than twice as high
         angles = np.sort(np.array([dice.between(0, 2 * np.pi) for _ in range(6)]))
         points = middle + np.stack([np.cos(angles), np.sin(angles)], 1) * reach
         colour = jittered((225, 225, 220), 25, dice) if dice.chance(0.7) else any_colour(dice)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from trainferry.train.data.render.signs.enamel import (
+    Face,
+    cut_out,
+    draw_border,
+    paint,
+    wear,
+    write_over,
+)
 from trainferry.train.data.render.signs.extras import (
     Extras,
     add_damage,
@@ -16,17 +22,39 @@ from trainferry.train.data.render.signs.extras import (
     draw_extras,
 )
 from trainferry.train.data.render.signs.lettering import ABOVE, BELOW, Run, Setting, set_line
-from trainferry.train.data.render.signs.schemes import Scheme, draw_scheme
+from trainferry.train.data.render.signs.schemes import draw_scheme
+from trainferry.train.data.render.signs.street import without_accents
+from trainferry.train.data.render.signs.variety import draw_hand
 from trainferry.train.data.render.signs.wording import Line, Wording
-from trainferry.train.data.render.words.background import crop_texture
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.render.words.fonts import CAPITAL_HEIGHT, Mask, Typeface
 
-Face = npt.NDArray[np.uint8]
-"""Height, width, 4: red, green, blue and how much of the background it covers."""
-
 WIDEST, HIGHEST = 300, 210
 _FULL_LINE = 1 + ABOVE + BELOW
+_CLEARANCE, _ACCENT = 0.14, 0.38
+"""Room over a line without and with accents on its capitals, in its capital heights."""
+_OFF_BORDER = 0.22
+
+
+@dataclass(frozen=True)
+class Plate:
+    """A painted plate, and width and height of the smallest letters to be read, in its pixels."""
+
+    face: Face
+    letter: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Lettering:
+    """What a plate is lettered with: a font for each line of the name, and one for the rest.
+
+    `varied` letters differ from those of the font.
+    """
+
+    lines: tuple[Typeface, ...]
+    other: Typeface
+    style: str
+    varied: bool
 
 
 @dataclass(frozen=True)
@@ -51,65 +79,95 @@ class _Placed:
     width: float
 
 
-def draw_face(wording: Wording, typeface: Typeface, style: str, dice: Dice) -> Face:
+def draw_plate(wording: Wording, lettering: Lettering, dice: Dice) -> Plate:
     """Paint a plate with this wording."""
     scheme = draw_scheme(dice)
-    extras = draw_extras(dice, typeface)
-    layout = _draw_layout(dice, style)
-    placed, width, height = _lay_out(wording, extras, typeface, layout)
+    extras = draw_extras(dice, lettering.other)
+    layout = _draw_layout(dice, lettering)
+    placed, width, height = _lay_out(wording, extras, lettering, layout, scheme.edge)
     scale = min(WIDEST / width, HIGHEST / height)
-    size = round(width * scale), round(height * scale)
+    size = 2 * round(width * scale / 2), 2 * round(height * scale / 2)  # halves are quick to make
     ink = np.zeros((size[1], size[0]), np.uint8)
     for line in placed:
         _put_line(ink, line, scale)
     head = extras.header.height * scale if extras.header and extras.header.separate else 0.0
-    _draw_border(ink, scheme, head)
+    draw_border(ink, scheme, head)
     if extras.worn:
-        ink = _worn(ink, extras.worn, dice)
-    face = _paint(ink, scheme, dice)
+        ink = wear(ink, extras.worn, dice)
+    face = paint(ink, scheme, dice)
     if extras.header:
         add_header(face, extras.header, scale, scheme)
     if extras.shield:
         add_shield(face, extras.shield, dice)
-        _write_over(face, ink, scheme)
+        write_over(face, ink, scheme)
     add_damage(face, extras, scheme, dice)
-    return _cut_out(face, scheme)
+    return Plate(cut_out(face, scheme), _letter(wording, placed, scale))
 
 
-def _draw_layout(dice: Dice, style: str) -> Layout:
-    condensed = style == "condensed"
+def _letter(wording: Wording, placed: list[_Placed], scale: float) -> tuple[float, float]:
+    read = [
+        (each.width * scale / line.length, line.least * scale)
+        for line, each in zip(wording.lines, placed, strict=False)
+        if line.least
+    ]
+    return min(wide for wide, _ in read), min(high for _, high in read)
+
+
+def _draw_layout(dice: Dice, lettering: Lettering) -> Layout:
+    low, high = (0.72, 1.12) if lettering.style == "condensed" else (0.55, 1.0)
+    if lettering.varied:
+        low, high = low * 0.95, high * 1.25
     return Layout(
         aspect=min(2.5, max(1.1, 1.62 + dice.bell(0.28))),
-        squeeze=dice.between(0.72, 1.12) if condensed else dice.between(0.55, 1.0),
+        squeeze=dice.between(low, high),
         gap=dice.low_between(0.22, 0.85, 1.5),
         top=dice.between(0.35, 0.95),
         bottom=dice.between(0.4, 0.95),
         side=dice.low_between(0.3, 1.0, 1.5),
         setting=Setting(
             tracking=dice.between(-0.01, 0.06) if dice.chance(0.7) else dice.between(0.06, 0.2),
-            weight=dice.pick((-1, 1, 1, 2, 3)) if dice.chance(0.4) else 0,
+            weight=_draw_weight(dice, lettering),
             space=dice.between(0.24, 0.5),
+            hand=draw_hand(dice) if lettering.varied else None,
         ),
     )
 
 
+def _draw_weight(dice: Dice, lettering: Lettering) -> int:
+    if lettering.varied:  # whose hand makes strokes thin
+        return dice.whole(1, 3) if dice.chance(0.25) else 0
+    return dice.pick((-1, 1, 1, 2, 3)) if dice.chance(0.4) else 0
+
+
 def _lay_out(
-    wording: Wording, extras: Extras, typeface: Typeface, layout: Layout
+    wording: Wording, extras: Extras, lettering: Lettering, layout: Layout, edge: float
 ) -> tuple[list[_Placed], float, float]:
     """Return the lines with their places, and width and height of the plate."""
     lines = list(wording.lines)
     foot = [Line((Run(text),), extras.foot_size) for text in extras.foot]
-    masks = [set_line(line.runs, typeface, layout.setting) for line in lines + foot]
+    typefaces = [*lettering.lines, *(lettering.other for _ in foot)]
+    masks = [
+        set_line(line.runs, typeface, layout.setting)
+        for line, typeface in zip(lines + foot, typefaces, strict=True)
+    ]
     sizes = [line.size for line in lines + foot]
     widths = [
         mask.shape[1] / CAPITAL_HEIGHT * size * layout.squeeze
         for mask, size in zip(masks, sizes, strict=True)
     ]
     head = extras.header.height if extras.header else 0.0
-    gaps = [layout.gap * (0.6 if size < 0.8 else 1.0) for size in sizes[1:]]
-    height = head + layout.top + sum(sizes) + sum(gaps) + layout.bottom
+    gaps = [
+        max(layout.gap * (0.6 if line.size < 0.8 else 1.0), line.size * _needed_above(line))
+        for line in lines[1:] + foot
+    ]
+    inside = sum(sizes) + sum(gaps)
+    # A border takes its part of the height, and letters keep off it.
+    off = edge * (head + inside + layout.top + layout.bottom) / (1 - edge) + _OFF_BORDER
+    top = max(layout.top, (0.0 if head else off) + lines[0].size * _needed_above(lines[0]))
+    bottom = max(layout.bottom, off)
+    height = head + top + inside + bottom
     longest = max(widths)
-    side = layout.side + (extras.shield.room if extras.shield else 0.0)
+    side = max(layout.side, off) + (extras.shield.room if extras.shield else 0.0)
     width = max(height * layout.aspect, 0.6 * longest + 2 * side)
     free = width - 2 * side
     # Long lines are set narrower, as painters do it, and short plates grow before that is ugly.
@@ -117,7 +175,7 @@ def _lay_out(
         width = longest / 1.35 + 2 * side
         free = width - 2 * side
     more = width / 2.6 - height
-    top = layout.top + max(0.0, more / 2)
+    top += max(0.0, more / 2)
     height += max(0.0, more)
     middle = width / 2 + (extras.shield.room / 2 if extras.shield and extras.shield.moves else 0)
     placed = []
@@ -127,6 +185,14 @@ def _lay_out(
         placed.append(_Placed(mask, size, middle, pen, min(line_width, free)))
         pen += gap
     return placed, width, height
+
+
+def _needed_above(line: Line) -> float:
+    """Return the room over a line, in its own capital heights: accents want more of it."""
+    accented = any(
+        one.isupper() and one != without_accents(one) for run in line.runs for one in run.text
+    )
+    return _ACCENT if accented else _CLEARANCE
 
 
 def _put_line(ink: Mask, line: _Placed, scale: float) -> None:
@@ -141,105 +207,3 @@ def _put_line(ink: Mask, line: _Placed, scale: float) -> None:
     columns = slice(max(0, left), min(ink.shape[1], left + width))
     part = mask[rows.start - top : rows.stop - top, columns.start - left : columns.stop - left]
     np.maximum(ink[rows, columns], part, out=ink[rows, columns])
-
-
-def _draw_border(ink: Mask, scheme: Scheme, head: float) -> None:
-    import cv2
-
-    if scheme.border in ("none", "frame"):
-        return
-    height, width = ink.shape
-    inset = scheme.inset * height
-    thick = max(1, round(scheme.border_width * height))
-    reach = max(scheme.corner * height, 0.06 * height)
-    top = head + inset * 0.6 if head else inset
-    points = outline(width, height, inset, reach, scheme.border, top)
-    cv2.polylines(ink, [points], True, 255, thick, cv2.LINE_AA, 3)
-    if scheme.border == "double":
-        points = outline(width, height, inset * 0.3, reach, "line", top * 0.3)
-        cv2.polylines(ink, [points], True, 255, max(1, thick // 2), cv2.LINE_AA, 3)
-
-
-def outline(
-    width: float, height: float, inset: float, reach: float, border: str, top: float | None = None
-) -> npt.NDArray[np.int32]:
-    """Return a rectangle with rounded, hollow or cut corners, in eighths of a pixel."""
-    upper = inset if top is None else top
-    left, right, bottom = inset, width - 1 - inset, height - 1 - inset
-    reach = max(0.0, min(reach, (right - left) / 2, (bottom - upper) / 2))
-    points: list[tuple[float, float]] = []
-    corners = (
-        (left, upper, 1, 1),
-        (right, upper, -1, 1),
-        (right, bottom, -1, -1),
-        (left, bottom, 1, -1),
-    )
-    for number, (x, y, across, down) in enumerate(corners):
-        arc = _arc(x, y, across * reach, down * reach, border)
-        points += arc if number % 2 == 0 else arc[::-1]
-    return np.round(np.array(points) * 8).astype(np.int32)
-
-
-def _arc(x: float, y: float, across: float, down: float, border: str) -> list[tuple[float, float]]:
-    """Return a corner from its side to its top or bottom."""
-    if border == "cut":
-        return [(x, y + down), (x + across, y)]
-    steps = [math.pi / 2 * step / 4 for step in range(5)]
-    if border == "notched":
-        return [(x + across * math.sin(a), y + down * math.cos(a)) for a in steps]
-    return [(x + across * (1 - math.cos(a)), y + down * (1 - math.sin(a))) for a in steps]
-
-
-def _worn(ink: Mask, strength: float, dice: Dice) -> Mask:
-    """Take paint off the letters in patches."""
-    texture = crop_texture("cloud", ink.shape[1::-1], dice.between(0.5, 2.0), dice)
-    left = np.clip((texture + np.float32(1.3 - strength)) * 3, 0, 1)
-    return (ink * left).astype(np.uint8)
-
-
-def _paint(ink: Mask, scheme: Scheme, dice: Dice) -> npt.NDArray[np.float32]:
-    import cv2
-
-    # Painting is a table from ink to colour, many times faster than the sum it stands for.
-    share = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
-    ground = np.asarray(scheme.ground, np.float32)
-    table = ground + (np.asarray(scheme.ink, np.float32) - ground) * share
-    face = cv2.LUT(cv2.merge((ink, ink, ink)), table[None]).astype(np.float32, copy=False)
-    if scheme.engraved:
-        edge = ink.astype(np.float32)
-        face[1:, 1:] += ((edge[1:, 1:] - edge[:-1, :-1]) * np.float32(0.25))[..., None]
-    if scheme.border == "frame":
-        _draw_frame(face, scheme, dice)
-    return face
-
-
-def _write_over(face: npt.NDArray[np.float32], ink: Mask, scheme: Scheme) -> None:
-    """Bring back letters over which arms were painted."""
-    share = ink[..., None] * np.float32(1 / 255)
-    face += (np.asarray(scheme.ink, np.float32) - face) * share
-
-
-def _draw_frame(face: npt.NDArray[np.float32], scheme: Scheme, dice: Dice) -> None:
-    import cv2
-
-    height, width = face.shape[:2]
-    wide = max(4, round(height * dice.between(0.05, 0.08)))
-    points = outline(width, height, wide / 2, 0, "line")
-    cv2.polylines(face, [points], True, scheme.frame, wide, cv2.LINE_AA, 3)
-    points = outline(width, height, wide, 0, "line")
-    cv2.polylines(face, [points], True, (20, 25, 30), max(1, wide // 5), cv2.LINE_AA, 3)
-
-
-def _cut_out(face: npt.NDArray[np.float32], scheme: Scheme) -> Face:
-    import cv2
-
-    height, width = face.shape[:2]
-    points = outline(width, height, 0, scheme.corner * height, "line")
-    if scheme.rim is not None:
-        cv2.polylines(face, [points], True, scheme.rim, max(3, height // 28), cv2.LINE_AA, 3)
-    out = np.zeros((height, width, 4), np.uint8)
-    out[..., :3] = np.clip(face, 0, 255)
-    cover = np.zeros((height, width), np.uint8)
-    cv2.fillPoly(cover, [points], 255, cv2.LINE_AA, 3)
-    out[..., 3] = cover
-    return out

@@ -8,18 +8,19 @@ from pathlib import Path
 
 from trainferry.train.data.render.words.fonts import Font, bundled_fonts
 
-_TABLE = Path(__file__).parent / "assets" / "fonts.toml"
+_ASSETS = Path(__file__).parent / "assets"
 _HELD_OUT_SHARE = 5
 
 
 def plate_fonts(split: str) -> list[Font]:
     """Return the bundled fonts of a split: those of `train` occur in no other."""
     files = {font.path.stem: font.path for font in bundled_fonts()}
+    files |= {path.stem: path for path in (_ASSETS / "fonts").glob("*.woff")}
     column = "train" if split == "train" else "held_out"
     fonts = []
-    for group in tomllib.loads(_TABLE.read_text(encoding="utf-8"))["group"]:
+    for group in tomllib.loads((_ASSETS / "fonts.toml").read_text(encoding="utf-8"))["group"]:
         names = group[column]
-        weight = group["share"] / len(names)
+        weight = group[f"{column}_share"] / len(names)
         fonts += [Font(name, files[name], group["style"], weight) for name in names]
     return fonts
 

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trainferry.train.data.render.signs.variety import Hand, by_hand
 from trainferry.train.data.render.words.fonts import CAPITAL_HEIGHT, Mask, Typeface
 
 ABOVE, BELOW = 0.42, 0.34
 """Room for accents over capitals and for tails below the baseline, in capital heights."""
+
+
+_BASELINE = round((1 + ABOVE) * CAPITAL_HEIGHT)
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,7 @@ class Setting:
     tracking: float = 0.0
     weight: int = 0
     space: float = 0.3
+    hand: Hand | None = None
 
 
 def set_line(runs: Sequence[Run], typeface: Typeface, setting: Setting) -> Mask:
@@ -48,7 +53,10 @@ def set_line(runs: Sequence[Run], typeface: Typeface, setting: Setting) -> Mask:
             placed.append((round(pen + glyph.left * run.size), round(glyph.top * run.size), mask))
             pen += (glyph.advance + setting.tracking * CAPITAL_HEIGHT) * run.size
             before = character if run.size == 1.0 else ""
-    return _bolder(_stack(placed), setting.weight)
+    line = _bolder(_stack(placed), setting.weight)
+    if setting.hand is None:
+        return line
+    return by_hand(line, setting.hand, round(ABOVE * CAPITAL_HEIGHT), _BASELINE)
 
 
 def can_write(runs: Sequence[Run], typeface: Typeface) -> bool:
@@ -56,13 +64,12 @@ def can_write(runs: Sequence[Run], typeface: Typeface) -> bool:
 
 
 def _stack(placed: Sequence[tuple[int, int, Mask]]) -> Mask:
-    baseline = round((1 + ABOVE) * CAPITAL_HEIGHT)
-    height = baseline + round(BELOW * CAPITAL_HEIGHT)
+    height = _BASELINE + round(BELOW * CAPITAL_HEIGHT)
     left = min(x for x, _, _ in placed)
     width = max(x + mask.shape[1] for x, _, mask in placed) - left
     line = np.zeros((height, width), np.uint8)
     for x, y, mask in placed:
-        top = baseline + y
+        top = _BASELINE + y
         cut = max(0, -top)
         part = line[top + cut : top + mask.shape[0], x - left : x - left + mask.shape[1]]
         np.maximum(part, mask[cut : cut + part.shape[0]], out=part)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,7 +14,10 @@ from trainferry.train.data.render.words.dice import Dice
 
 View = npt.NDArray[np.uint8]
 
+_LEVELS = np.linspace(0, 1, 256)
 _NOISE = 512
+_PIXEL_BLUR = 0.45
+"""Deviation that taking a pixel's mean and enlarging it again amounts to, in such pixels."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,19 @@ def draw_photo(dice: Dice, light: Light, *, clear: bool, least_resolution: float
     )
 
 
+def no_softer(photo: Photo, most: float) -> Photo:
+    """Return the photograph with at most so much blur, in pixels of the view.
+
+    Focus and resolution may both have their part of it; their squares add up.
+    """
+    part = most * math.sqrt(0.5)
+    return replace(
+        photo,
+        defocus=min(photo.defocus, part),
+        resolution=max(photo.resolution, min(1.0, _PIXEL_BLUR / part)),
+    )
+
+
 def take_photo(scene: View, photo: Photo, dice: Dice) -> View:
     """Photograph the scene: it is seen smaller, blurred there, and enlarged again."""
     import cv2
@@ -142,7 +158,7 @@ def _table(dice: Dice, light: Light) -> npt.NDArray[np.uint8]:
     """Return the exposure as a table, 256 values for each colour."""
     gain = light.gain * math.exp(dice.bell(0.16))
     contrast = min(light.contrast * math.exp(dice.bell(0.08)), 1.45 / gain)
-    values = np.linspace(0, 1, 256) ** (light.gamma * math.exp(dice.bell(0.08)))
+    values = _LEVELS ** (light.gamma * math.exp(dice.bell(0.08)))
     values = ((values - 0.4) * contrast + 0.4) * gain + dice.low_between(0, 0.08)
     balance = np.array([part * (1 + dice.bell(0.015)) for part in light.balance])
     return np.clip(values[:, None] * balance * 255, 0, 255).astype(np.uint8)[None]

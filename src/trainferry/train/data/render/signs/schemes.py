@@ -14,6 +14,8 @@ from trainferry.train.data.render.words.paint import Colour
 LEAST_CONTRAST = 75.0
 """Letters differ at least so much from their ground, before weather and camera."""
 
+_FRAME = 0.09
+
 Border = Literal["none", "line", "notched", "cut", "double", "frame"]
 
 
@@ -30,6 +32,13 @@ class Scheme:
     rim: Colour | None
     frame: Colour
     engraved: bool = False
+
+    @property
+    def edge(self) -> float:
+        """Return how far the border reaches into the plate."""
+        if self.border == "none":
+            return 0.0
+        return _FRAME if self.border == "frame" else self.inset + self.border_width / 2
 
 
 def draw_scheme(dice: Dice) -> Scheme:

@@ -17,10 +17,14 @@ LINKS = frozenset(
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a name; an elided one (d', l') joins the next without a space."""
+    """One word of a name; an elided one (d', l') joins the next without a space.
+
+    An invented word is in no list: only its plate tells how it is written.
+    """
 
     text: str
     role: Role
+    invented: bool = False
 
 
 @dataclass(frozen=True)

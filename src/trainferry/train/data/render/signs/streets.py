@@ -38,6 +38,7 @@ class Streets:
 
     def __init__(self, split: str, own: Sequence[Street] = ()) -> None:
         self._parts = SPLITS[split]
+        self._widely = split == "train"
         self._own = [street for street in own if part_of(street.text) in self._parts]
         if own and not self._own:
             raise DataError(
@@ -49,7 +50,7 @@ class Streets:
         if self._own:
             return dice.pick(self._own)
         while True:
-            street = draw_street(dice)
+            street = draw_street(dice, widely=self._widely)
             if _fits(street) and part_of(street.text) in self._parts:
                 return street
 

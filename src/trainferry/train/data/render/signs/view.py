@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trainferry.train.data.render.signs.face import Face
+from trainferry.train.data.render.signs.enamel import Face
+from trainferry.train.data.render.signs.face import Plate
 from trainferry.train.data.render.signs.photo import (
     Light,
     View,
     add_shadow,
     draw_photo,
+    no_softer,
     smear,
     take_photo,
 )
@@ -40,14 +42,23 @@ class Place:
     post_width: float
     shadowed: bool
     tilted: bool
-    neighbour: Face | None
+    neighbour: Plate | None
     neighbour_above: bool
     least_reach: float
     least_resolution: float
 
 
-def take_view(face: Face, place: Place, dice: Dice, *, clear: bool) -> View:
-    """Return one view of the plate, 150 x 150; a clear one can be read if the plate can."""
+LEAST_LETTER = 4.5, 7.0
+"""Width and height of the letters of a legible view, in deviations of its blur."""
+
+
+def take_view(plate: Plate, place: Place, dice: Dice, *, clear: bool, legible: bool) -> View:
+    """Return one view of the plate, 150 x 150.
+
+    A clear one is not much turned, covered or shaken. A legible one is clear too, and no softer
+    than its letters allow.
+    """
+    face = plate.face
     scene = cut_scene(place.scene, SIDE, dice.between(0.55, 1.8), dice)
     tilted = place.tilted and not clear and dice.chance(0.7)
     pose = draw_pose(dice, tilted=tilted, clear=clear, least_reach=place.least_reach)
@@ -58,13 +69,15 @@ def take_view(face: Face, place: Place, dice: Dice, *, clear: bool) -> View:
         _cast_shadow(scene, corners, dice)
     _put_face(scene, face, corners)
     if place.neighbour is not None:
-        _put_face(scene, place.neighbour, _beside(corners, place))
+        _put_face(scene, place.neighbour.face, _beside(corners, place))
     _hang_in_front(scene, dice, clear=clear)
     if dice.chance(0.12 if clear else 0.22):
         add_shadow(scene, dice)
     if dice.chance(0.08):
         _reflect(scene, dice)
     photo = draw_photo(dice, place.light, clear=clear, least_resolution=place.least_resolution)
+    if legible:
+        photo = no_softer(photo, _most_blur(plate, corners))
     view = take_photo(scene, photo, dice)
     if not clear and dice.chance(0.08):
         view = smear(view, dice)
@@ -84,6 +97,15 @@ def cut_off(view: View, dice: Dice, most: int) -> None:
         view[SIDE - wide :] = noise(wide, SIDE, dice.generator)
 
 
+def _most_blur(plate: Plate, corners: Points) -> float:
+    """Return how much blur the letters bear where the plate is farthest away, in pixels."""
+    height, width = plate.face.shape[:2]
+    sides = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1).tolist()
+    wide = plate.letter[0] * min(sides[0], sides[2]) / width
+    high = plate.letter[1] * min(sides[1], sides[3]) / height
+    return float(min(wide / LEAST_LETTER[0], high / LEAST_LETTER[1]))
+
+
 def _put_face(scene: View, face: Face, corners: Points) -> None:
     import cv2
 
@@ -100,8 +122,9 @@ def _put_face(scene: View, face: Face, corners: Points) -> None:
     left, top = np.maximum(0, np.floor(corners.min(axis=0)) - 1).astype(int).tolist()
     right, bottom = np.minimum(SIDE, np.ceil(corners.max(axis=0)) + 2).astype(int).tolist()
     part, over = scene[top:bottom, left:right], seen[top:bottom, left:right]
-    share = over[..., 3:].astype(np.float32) * np.float32(1 / 255)
-    part[:] = part + (over[..., :3] - part.astype(np.float32)) * share
+    uncovered = cv2.cvtColor(255 - over[..., 3], cv2.COLOR_GRAY2RGB)
+    left = cv2.multiply(part, uncovered, scale=1 / 255)
+    cv2.add(left, cv2.cvtColor(over, cv2.COLOR_RGBA2RGB), dst=part)
 
 
 def _put_post(scene: View, corners: Points, place: Place, dice: Dice) -> None:

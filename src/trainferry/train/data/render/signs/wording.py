@@ -2,7 +2,8 @@
 
 The text is the name as on a map. It follows the plate in what can be seen (hyphens, an
 accent on a first letter) and knows better where plates are careless: letters stay small
-where the plate has capitals, and other accents stay where the capitals lost them.
+where the plate has capitals, and other accents stay where the capitals lost them. Of an
+invented word nobody could know them: its text has the accents that its plate shows.
 """
 
 from __future__ import annotations
@@ -19,10 +20,15 @@ LONGEST_LINE = 18
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a plate; `size` relates its capitals to those of the main line."""
+    """One line of a plate; `size` relates its capitals to those of the main line.
+
+    `least` is the size of its smallest letters that have to be read, 0 where there are only
+    link words, which follow from the others.
+    """
 
     runs: tuple[Run, ...]
     size: float
+    least: float = 0.0
 
     @property
     def length(self) -> int:
@@ -67,7 +73,7 @@ def write_out(street: Street, dice: Dice) -> Wording:
             size = dice.between(0.5, 0.85)
         elif len(groups) > 1 and place == 0 and group[0].role == "type":
             size = type_size
-        lines.append(Line(_runs(group, manner), size))
+        lines.append(Line(_runs(group, manner), size, _least(group, manner) * size))
     return Wording(tuple(lines), _text(street, manner))
 
 
@@ -115,11 +121,22 @@ def _runs(words: tuple[Word, ...], manner: _Manner) -> tuple[Run, ...]:
     return tuple(Run(run.text.replace("'", manner.apostrophe), run.size) for run in runs)
 
 
+def _least(words: tuple[Word, ...], manner: _Manner) -> float:
+    return min(
+        (
+            min(run.size for run in _word_runs(word, manner))
+            for word in words
+            if word.role != "link"
+        ),
+        default=0.0,
+    )
+
+
 def _word_runs(word: Word, manner: _Manner) -> list[Run]:
     capitals = word.text.upper()
     capitals = capitals if manner.accents else without_accents(capitals)
     kind, forename = manner.kind, word.role in ("first", "title")
-    if kind == "title" or (kind == "mixed" and forename):
+    if _in_small_letters(word, manner):
         return [Run(_cased(word.text, manner))]
     if word.role == "link":
         return [_link_run(word.text, capitals, manner)]
@@ -127,6 +144,10 @@ def _word_runs(word: Word, manner: _Manner) -> list[Run]:
     if tall and capitals[0].isalpha():
         return [Run(capitals[0]), Run(capitals[1:], manner.initial)]
     return [Run(capitals)]
+
+
+def _in_small_letters(word: Word, manner: _Manner) -> bool:
+    return manner.kind == "title" or (manner.kind == "mixed" and word.role in ("first", "title"))
 
 
 def _link_run(text: str, capitals: str, manner: _Manner) -> Run:
@@ -143,7 +164,13 @@ def _cased(text: str, manner: _Manner) -> str:
 
 
 def _text(street: Street, manner: _Manner) -> str:
-    return join_words([_cased(word.text, manner) for word in street.words])
+    return join_words([_written(word, manner) for word in street.words])
+
+
+def _written(word: Word, manner: _Manner) -> str:
+    if word.invented and not manner.accents and not _in_small_letters(word, manner):
+        return without_accents(word.text)
+    return _cased(word.text, manner)
 
 
 _SHARES = {
