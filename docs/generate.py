@@ -100,6 +100,8 @@ MEANINGS = {
     "augment.cutmix": "alpha of cutmix; 0: off. With both, each batch gets one of them",
     "augment.erasing": "share of the pictures in which a rectangle is erased",
     "augment.crop": "of a view, by up to a fifth of its area",
+    "augment.shuffled": "the views of a sign come in any order. Missing views are mostly the last: "
+    "without this, training sees another mean and deviation there than evaluation",
     "SignAugment.geometry": "rotation, perspective, shear, scale",
     "SignAugment.colour": "brightness, saturation, hue, contrast",
     "augment.geometry": "rotation, shear, scale, shift, perspective, waves",
@@ -135,7 +137,7 @@ MEANINGS = {
     "schedule.warmup_epochs": "in the place of `warmup_steps`",
     "schedule.boundary_epochs": "in the place of `boundaries`",
     "schedule.staircase_epochs": "in the place of `staircase_steps`",
-    "loop.batch": "pictures per update",
+    "loop.batch": "pictures per update, of all ranks together",
     "loop.seed": "decides weights, order of the data, augmentation and dropout",
     "loop.log_every": "steps between two lines of figures",
     "loop.evaluate_every": "steps between two evaluations on the `val` records",
@@ -148,6 +150,8 @@ MEANINGS = {
     "loop.average": "decay of the running average of the weights, e.g. 0.999; 0: none",
     "loop.captured": "on CUDA, record the network once as a graph and replay it; not with "
     "`optimizer.accumulation`",
+    "loop.norms": "with several ranks: batch norm over each rank's share, or `synchronised` over "
+    "the whole batch",
     "precision.name": "of the forward and backward pass in training",
     "precision.loss_scale": "for fp16",
     "precision.initial_scale": "where the loss scale starts",

@@ -47,6 +47,14 @@ class TrainingError(TrainferryError):
     """Training cannot go on, though everything it was given could be read."""
 
 
+class LaunchError(TrainferryError):
+    """Ranks cannot be started, or do not find each other."""
+
+
+class RehearsalError(TrainferryError):
+    """A project cannot be rehearsed here: no interpreter for it, or its script cannot be started."""
+
+
 class ExportError(TrainferryError):
     """An exported file does not say what the network says."""
 

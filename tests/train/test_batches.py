@@ -16,9 +16,11 @@ from trainferry.errors import DataError
 from trainferry.train.data.batches import (
     Batch,
     evaluation_batches,
+    evaluation_numbers,
     stream_positions,
     training_batches,
 )
+from trainferry.train.data.share import Share
 from trainferry.train.data.tfrecord import write_records
 from trainferry.train.data.words.source import WordSource
 from trainferry.train.recipe.read import read_recipe
@@ -154,8 +156,24 @@ def test_an_evaluation_sees_every_sample_once_and_masks_the_rest(
 def test_the_shares_of_all_ranks_are_the_batch() -> None:
     whole = stream_positions(50, 12, seed=3, number=7)
     for ranks in (1, 2, 3, 4):
-        shares = [stream_positions(50, 12, 3, 7, rank, ranks) for rank in range(ranks)]
+        shares = [stream_positions(50, 12, 3, 7, Share(rank, ranks)) for rank in range(ranks)]
         assert np.concatenate(shares).tolist() == whole.tolist()
+
+
+def test_ranks_work_on_the_same_parts_of_a_batch_one_after_the_other() -> None:
+    whole = stream_positions(50, 12, seed=3, number=7).reshape(2, 6)
+    for ranks in (1, 2, 3, 6):
+        shares = [
+            stream_positions(50, 12, 3, 7, Share(rank, ranks), parts=2).reshape(2, -1)
+            for rank in range(ranks)
+        ]
+        assert np.concatenate(shares, axis=1).tolist() == whole.tolist()
+
+
+def test_ranks_evaluate_every_batch_once() -> None:
+    for ranks in (1, 2, 3, 8):
+        numbers = [evaluation_numbers(45, 10, Share(rank, ranks)) for rank in range(ranks)]
+        assert sorted(number for each in numbers for number in each) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("workers", [0, 1])

@@ -228,7 +228,7 @@ def test_an_overflow_changes_no_weight_and_no_step(
 def test_endless_overflow_is_told(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trainferry.train.loop.MOST_OVERFLOWS_IN_A_ROW", 3)
+    monkeypatch.setattr("trainferry.train.watch.MOST_OVERFLOWS_IN_A_ROW", 3)
     run = build(
         data,
         tmp_path / "run",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.train.sign_data import draw_sign
+from trainferry.train.data.share import Share
 from trainferry.train.data.signs.augment import (
     ORDERS,
     Change,
@@ -20,12 +22,13 @@ from trainferry.train.data.signs.augment import (
     change_saturation,
     draw_maps,
     move_views,
+    shuffle_views,
     vary_views,
 )
 from trainferry.train.data.signs.inputs import join_views, sign_values, split_views
 from trainferry.train.recipe.tasks import SignAugment
 
-NOTHING = {"crop": 0.0, "colour": 0.0}
+NOTHING: dict[str, Any] = {"crop": 0.0, "colour": 0.0}
 KINDS = ("crop", "colour", "geometry", "blur", "noise")
 EVERYTHING = dict.fromkeys(KINDS, 1.0)
 
@@ -53,6 +56,25 @@ def test_views_come_back_to_their_places() -> None:
     assert stacked.shape == (12, 3, 5, 7)
     assert torch.equal(stacked[5], values[1, :, :, 7:14])
     assert torch.equal(join_views(stacked, 4), values)
+
+
+def test_shuffled_views_stay_with_their_sign() -> None:
+    views = torch.arange(40.0).view(40, 1, 1, 1)
+    torch.manual_seed(2)
+    shuffled = shuffle_views(views, 4).view(10, 4)
+    assert torch.equal(shuffled.sort(1).values.flatten(), views.flatten())
+    orders = (shuffled - shuffled.amin(1, keepdim=True)).unique(dim=0)
+    assert len(orders) > 4
+
+
+def test_shuffled_views_are_the_same_for_any_number_of_ranks() -> None:
+    views = torch.rand(24, 3, 5, 5)
+    torch.manual_seed(2)
+    whole = shuffle_views(views, 4)
+    for rank in range(3):
+        torch.manual_seed(2)
+        own = shuffle_views(views[rank * 8 : rank * 8 + 8], 4, Share(rank, 3))
+        assert torch.equal(own, whole[rank * 8 : rank * 8 + 8])
 
 
 def test_no_strength_changes_nothing(views: Tensor) -> None:

@@ -22,10 +22,12 @@ COMMANDS = (
     "data",
     "train",
     "evaluate",
+    "compare",
     "predict",
     "export",
     "import_checkpoint",
     "benchmark",
+    "launch",
     "ranktable",
     "doctor",
 )

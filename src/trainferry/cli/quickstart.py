@@ -113,11 +113,13 @@ def _train(arguments: argparse.Namespace, device: torch.device) -> None:
     from trainferry.train.build import build_run
     from trainferry.train.loop import resume
     from trainferry.train.recipe.read import read_recipe
+    from trainferry.train.stop import TERMINATED, TERMINATED_STATUS
 
     recipe = read_recipe("crnn_small", arguments.set)
     built = build_run(recipe, arguments.to / "data", arguments.to / "run", device, _say)
     resume(built)
-    train_run(built, describe_device(device))
+    if train_run(built, describe_device(device)).reason == TERMINATED:
+        sys.exit(TERMINATED_STATUS)
 
 
 def _score(folder: Path, device: torch.device) -> dict[str, float]:

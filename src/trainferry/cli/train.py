@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
+    import torch
+
     from trainferry.cli.subparsers import Subparsers
+    from trainferry.devices.collectives import Group
+    from trainferry.train.debug.switches import Switch
     from trainferry.train.journal import Ended, Event
     from trainferry.train.recipe.sections import Recipe
     from trainferry.train.run import Run
+    from trainferry.train.stop import Stop
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -32,29 +39,59 @@ def add_parser(subparsers: Subparsers) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe value"
     )
     parser.add_argument(
-        "--init-from", type=Path, metavar="RUN", help="start from the weights of another run"
+        "--init-from",
+        type=Path,
+        metavar="RUN",
+        help="start from the weights of another run, or of a TensorFlow checkpoint",
     )
     parser.add_argument(
         "--exclude", action="append", default=[], metavar="PATTERN", help="weights not to take over"
+    )
+    parser.add_argument(
+        "--debug",
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="overflow, dump=STEPS:LAYERS or profile=START:COUNT; see the guide on debugging",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from trainferry.devices.device import choose_device, describe_device
+    from trainferry.devices.device import describe_device
+    from trainferry.devices.joining import join
+    from trainferry.devices.place import choose_rank_device, find_place
+    from trainferry.train.debug.switches import parse_switches
+    from trainferry.train.ranks import check_split
     from trainferry.train.recipe.read import read_recipe
+    from trainferry.train.stop import TERMINATED, TERMINATED_STATUS
 
     if arguments.exclude and not arguments.init_from:
         raise UsageError(
             "--exclude says what --init-from leaves out, and there is no --init-from",
             hint="add --init-from RUN, or remove --exclude",
         )
-    device = choose_device(arguments.device)
-    _say(describe_device(device))
+    switches = parse_switches(arguments.debug)
+    place = find_place()
+    say = _say if place.rank == 0 else _say_nothing
+    device = choose_rank_device(arguments.device, place)
+    say(describe_device(device))
     recipe = read_recipe(arguments.recipe, arguments.set)
-    built = _build(arguments, recipe, str(device))
-    ended = train_run(built, describe_device(device))
+    check_split(recipe, place.ranks)
+    with join(place, device) as group:
+        if not group.is_alone:
+            batch = recipe.loop.batch
+            each = batch // group.ranks
+            say(f"{group.ranks} ranks, batch {batch} = {group.ranks} x {each}, {group.library}")
+        built = _build(arguments, recipe, device, group, say)
+        ended = train_run(built, describe_device(device), switches)
+    if place.rank == 0:
+        _print_result(arguments, built, ended)
+    return TERMINATED_STATUS if ended.reason == TERMINATED else 0
+
+
+def _print_result(arguments: argparse.Namespace, built: Run, ended: Ended) -> None:
     result = {
         "run": str(built.folder),
         "step": ended.step,
@@ -68,19 +105,29 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         best = "" if built.best_score is None else f", best score {built.best_score:.2%}"
         print(f"{built.folder}: {ended.step} steps{best}")
-    return 0
 
 
-def train_run(built: Run, device: str) -> Ended:
-    """Train with everything a person or a program may want to see of it."""
+def train_run(built: Run, device: str, switches: Sequence[Switch] = ()) -> Ended:
+    """Train with everything a person or a program may want to see of it.
+
+    Of several ranks, only the first shows and writes anything.
+    """
+    from trainferry.train.debug.attach import attach_observers
+    from trainferry.train.loop import train
     from trainferry.train.run_lock import only_here
+    from trainferry.train.stop import Stop
 
-    with only_here(built.folder, _say):
-        return _train_shown(built, device)
+    with Stop(built.group) as stop:
+        if not built.group.is_first:
+            with contextlib.closing(attach_observers(built, switches, _tell_nobody)) as observers:
+                return train(built, _tell_nobody, observers, is_stopped=stop.is_agreed)
+        with only_here(built.folder, _say):
+            return _train_shown(built, device, switches, stop)
 
 
-def _train_shown(built: Run, device: str) -> Ended:
+def _train_shown(built: Run, device: str, switches: Sequence[Switch], stop: Stop) -> Ended:
     from trainferry.cli.progress import open_show
+    from trainferry.train.debug.attach import attach_observers
     from trainferry.train.journal import Journal, Started
     from trainferry.train.loop import train
     from trainferry.train.tensorboard import open_board
@@ -97,9 +144,14 @@ def _train_shown(built: Run, device: str) -> Ended:
             output.write(event)
 
     try:
-        facts = {"samples": len(built.source), "batch": built.recipe.loop.batch}
+        facts = {
+            "samples": len(built.source),
+            "batch": built.recipe.loop.batch,
+            "ranks": built.group.ranks,
+        }
         tell(Started(built.step, built.recipe.schedule.steps, device, facts))
-        return train(built, tell)
+        with contextlib.closing(attach_observers(built, switches, tell)) as observers:
+            return train(built, tell, observers, stop.is_agreed)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_stopped(built)) from None
     finally:
@@ -107,23 +159,33 @@ def _train_shown(built: Run, device: str) -> Ended:
             output.close()
 
 
-def _build(arguments: argparse.Namespace, recipe: Recipe, device: str) -> Run:
-    import torch
-
+def _build(
+    arguments: argparse.Namespace,
+    recipe: Recipe,
+    device: torch.device,
+    group: Group,
+    say: Callable[[str], None],
+) -> Run:
     from trainferry.train.build import build_run
     from trainferry.train.loop import resume
+    from trainferry.train.ranks import share_weights
+
+    built = build_run(recipe, arguments.data, arguments.folder, device, say, group)
+    if not resume(built) and arguments.init_from is not None:
+        group.ask_first(lambda: _transfer(arguments, built))
+        share_weights(built)
+    return built
+
+
+def _transfer(arguments: argparse.Namespace, built: Run) -> None:
     from trainferry.train.transfer import transfer_weights
 
-    built = build_run(recipe, arguments.data, arguments.folder, torch.device(device), _say)
-    if resume(built) or arguments.init_from is None:
-        return built
     transfer = transfer_weights(built, arguments.init_from, arguments.exclude)
     _say(f"took over {len(transfer.loaded)} tensors from `{arguments.init_from}`")
     for name, reason in transfer.left:
         _say(f"  not taken over: {name}: {reason}")
     for note in transfer.notes:
         _say(f"note: {note}")
-    return built
 
 
 def _stopped(built: Run) -> str:
@@ -136,3 +198,11 @@ def _stopped(built: Run) -> str:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def _say_nothing(_text: str) -> None:
+    """Leave the talking to rank 0."""
+
+
+def _tell_nobody(_event: Event) -> None:
+    """Leave journal, board and bar to rank 0."""

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from trainferry.devices.capture import capture_helps
+from trainferry.devices.collectives import ALONE, Group
 from trainferry.devices.device import channels_last_helps, prepare, seed_device
 from trainferry.devices.loss_scale import LossScale, LossScaleOptions
 from trainferry.devices.precision import check_precision
@@ -21,7 +22,10 @@ from trainferry.train.averaging import WeightAverage
 from trainferry.train.checkpoint import find_checkpoint, load_weights, read_facts
 from trainferry.train.data.batches import Source
 from trainferry.train.data.whole_file import write_whole
+from trainferry.train.gradients import GradientMean
+from trainferry.train.norms import synchronise_norms
 from trainferry.train.optimizer import build_optimizer
+from trainferry.train.ranks import check_same_run, check_split
 from trainferry.train.recipe.read import read_recipe, recipe_differences, recipe_to_toml
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe, SpellRecipe
@@ -62,22 +66,28 @@ def build_run(
     folder: Path,
     device: torch.device,
     say: Callable[[str], None],
+    group: Group = ALONE,
 ) -> Run:
-    """Make the run, or take up the one that is in its folder, ready for its first step."""
+    """Make the run, or take up the one that is in its folder, ready for its first step.
+
+    Of several ranks, only the first touches the folder.
+    """
+    check_split(recipe, group.ranks)
     if recipe.data.synthetic:
         recipe, _ = without_data(recipe)
     else:
         recipe = complete_recipe(recipe, _given(data))
     check_precision(device, recipe.precision.name)
     prepare(device, recipe.precision.name)
-    source = _training_source(recipe, data, say)
+    source = _training_source(recipe, data, say, group)
     recipe = in_steps(recipe, len(source))
-    check_folder(folder, recipe, len(source))
+    group.ask_first(lambda: check_folder(folder, recipe, len(source)))
     if recipe.schedule.warmup_steps >= recipe.schedule.steps:
         say("the warm-up is as long as the run: the learning rate never reaches its peak")
     validation = _validation_source(recipe, data, say)
-    run = _assemble(recipe, folder, device, source, validation)
-    open_folder(folder, recipe, len(source))
+    run = _assemble(recipe, folder, device, source, validation, group)
+    check_same_run(run)
+    group.ask_first(lambda: open_folder(folder, recipe, len(source)))
     return run
 
 
@@ -133,7 +143,7 @@ def synthetic_run(recipe: Recipe, device: torch.device, samples: int) -> tuple[R
     check_precision(device, recipe.precision.name)
     prepare(device, recipe.precision.name)
     source = _kind(recipe).synthetic_source(recipe, samples, _pool(recipe))
-    return _assemble(in_steps(recipe, samples), Path(), device, source, None), note
+    return _assemble(in_steps(recipe, samples), Path(), device, source, None, ALONE), note
 
 
 def without_data(recipe: Recipe) -> tuple[Recipe, str | None]:
@@ -193,11 +203,14 @@ def check_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> No
         )
 
 
-def count_workers(recipe: Recipe) -> int:
-    """Return how many processes read data: as the recipe says, or all cores but one."""
+def count_workers(recipe: Recipe, ranks_here: int = 1) -> int:
+    """Return how many processes read data: as the recipe says, or all cores but one.
+
+    Ranks of the same machine share its cores.
+    """
     if recipe.data.workers >= 0:
         return recipe.data.workers
-    return max(len(os.sched_getaffinity(0)) - 1, 0)
+    return max(len(os.sched_getaffinity(0)) // ranks_here - 1, 0)
 
 
 class _Kind(Protocol):
@@ -234,32 +247,48 @@ def _assemble(
     device: torch.device,
     source: Source,
     validation: Source | None,
+    group: Group,
 ) -> Run:
     network = build_network(recipe, device)
-    precision = recipe.precision
+    synchronised = recipe.loop.norms == "synchronised" and not group.is_alone
+    if synchronised:
+        synchronise_norms(network, group)
+    precision, optimizer = recipe.precision, build_optimizer(recipe.optimizer, network, device)
+    captures = (
+        recipe.loop.captured
+        and recipe.optimizer.accumulation == 1
+        and not synchronised  # norms that wait for other ranks cannot be recorded
+        and capture_helps(device)
+    )
     return Run(
         folder=folder,
         recipe=recipe,
         device=device,
         network=network,
         task=build_task(recipe),
-        optimizer=build_optimizer(recipe.optimizer, network, device),
+        optimizer=optimizer,
         scale=LossScale(LossScaleOptions(precision.loss_scale, precision.initial_scale)),
         average=WeightAverage(network, recipe.loop.average) if recipe.loop.average else None,
         source=source,
         validation=validation,
-        workers=count_workers(recipe),
-        captures=recipe.loop.captured
-        and recipe.optimizer.accumulation == 1
-        and capture_helps(device),
+        workers=count_workers(recipe, group.place.local_ranks),
+        captures=captures,
+        group=group,
+        # Replayed gradients come all at once: there is nothing to overlap with.
+        gradients=None
+        if group.is_alone
+        else GradientMean(network, group, overlapping=not captures),
     )
 
 
-def _training_source(recipe: Recipe, data: Path | None, say: Callable[[str], None]) -> Source:
+def _training_source(
+    recipe: Recipe, data: Path | None, say: Callable[[str], None], group: Group
+) -> Source:
+    workers = count_workers(recipe, group.place.local_ranks)
     if recipe.data.synthetic:
         say(f"training on {recipe.data.synthetic:,} made-up samples")
         return _kind(recipe).synthetic_source(recipe, recipe.data.synthetic, _pool(recipe))
-    return _kind(recipe).training_source(recipe, _given(data), count_workers(recipe), say)
+    return _kind(recipe).training_source(recipe, _given(data), workers, say)
 
 
 def _validation_source(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from trainferry.devices.device import seed_device
 from trainferry.devices.precision import autocast
 from trainferry.errors import TrainingError
 from trainferry.train.checkpoint import (
+    Checkpoint,
     find_checkpoint,
     forget_old_checkpoints,
     list_checkpoints,
@@ -25,16 +25,24 @@ from trainferry.train.checkpoint import (
     save_checkpoint,
 )
 from trainferry.train.data.batches import Batch
+from trainferry.train.debug.observer import NOBODY, Observer
 from trainferry.train.journal import Ended, Evaluated, Event, Logged, Said, Saved
 from trainferry.train.optimizer import clip_gradients, set_learning_rate
+from trainferry.train.ranks import (
+    check_same_weights,
+    share_checkpoint,
+    share_statistics,
+    sum_of,
+)
 from trainferry.train.run import Run
 from trainferry.train.schedule import learning_rate, peak_rate
-from trainferry.train.scores.evaluate import evaluate
+from trainferry.train.scores.evaluate import evaluate_together
+from trainferry.train.stop import TERMINATED
 from trainferry.train.tasks.task import Snapshot
-
-MOST_OVERFLOWS_IN_A_ROW = 200
+from trainferry.train.watch import Watch
 
 Tell = Callable[[Event], None]
+StopAt = Callable[[int], bool]
 
 
 @dataclass(frozen=True)
@@ -48,27 +56,50 @@ class StepResult:
 
 
 def resume(run: Run) -> bool:
-    """Take the run to its newest checkpoint, if it has one."""
-    if not list_checkpoints(run.folder):
+    """Take the run to its newest checkpoint, if it has one; of several ranks, all to the same."""
+    checkpoint = share_checkpoint(run.group, lambda: _newest(run))
+    if checkpoint is None:
         return False
-    run.restore(load_checkpoint(find_checkpoint(run.folder, "last")))
+    run.restore(checkpoint)
     return True
 
 
-def train(run: Run, tell: Tell) -> Ended:
-    """Train to the last step, or until the validation score stops rising."""
+def _newest(run: Run) -> Checkpoint | None:
+    if not list_checkpoints(run.folder):
+        return None
+    return load_checkpoint(find_checkpoint(run.folder, "last"))
+
+
+def _never(_position: int) -> bool:
+    return False
+
+
+def train(run: Run, tell: Tell, observer: Observer = NOBODY, is_stopped: StopAt = _never) -> Ended:
+    """Train to the last step, or until the validation score stops rising.
+
+    Ranks train alike and save nothing but on rank 0. `is_stopped` is asked before every batch.
+    """
     loop, steps = run.recipe.loop, run.recipe.schedule.steps
     run.network.train()
-    watch = _Watch(run)
+    watch = Watch(run)
     batches = run.training_batches()
+    unsaved: StepResult | None = None
     while run.step < steps and not stops(run):
+        if is_stopped(run.position):
+            if unsaved is not None:
+                _save(run, watch, unsaved, None, tell)
+            return _end(run, watch, TERMINATED, tell)
         watch.before_batch()
+        observer.before_batch()
         batch = next(batches)
         watch.after_batch()
+        observer.before_step(batch)
         result = train_step(run, batch)
-        watch.count(result)
+        observer.after_step()
+        watch.count(updated=result.updated, skipped=result.skipped)
         if not result.updated:
             continue
+        unsaved = result
         last = run.step == steps
         if run.step % loop.log_every == 0 or last:
             _log(run, watch, result, tell)
@@ -78,6 +109,7 @@ def train(run: Run, tell: Tell) -> Ended:
             scores = _evaluate(run, tell)
         if run.step % loop.save_every == 0 or last or run.best_step == run.step or stops(run):
             _save(run, watch, result, scores, tell)
+            unsaved = None
     return _end(run, watch, stops(run) or "all steps done", tell)
 
 
@@ -93,12 +125,12 @@ def stops(run: Run) -> str | None:
 
 def train_step(run: Run, batch: Batch) -> StepResult:
     """One forward, one backward, one update; no update if the gradients overflowed."""
-    seed_device(_step_seed(run.recipe.loop.seed, run.position), run.device)
+    seed_device(step_seed(run.recipe.loop.seed, run.position), run.device)
     run.position += 1
     there = batch.to(run.device)
     run.optimizer.zero_grad(set_to_none=True)
     statistics = _statistics(run) if run.scale.skips_overflows else {}
-    loss, logits = _gradients(run, there)
+    loss, logits = compute_gradients(run, there)
     if run.scale.skips_overflows:
         finite = bool(run.scale.unscale(run.network.parameters()))
         run.scale.update(finite)
@@ -109,13 +141,19 @@ def train_step(run: Run, batch: Batch) -> StepResult:
     return StepResult(loss, logits, updated=True, skipped=int(batch.skipped))
 
 
-def _gradients(run: Run, batch: Batch) -> tuple[Tensor, Tensor]:
+def compute_gradients(run: Run, batch: Batch) -> tuple[Tensor, Tensor]:
     """Add up the gradients of the mean loss of the batch, part by part."""
     parts = batch.split(run.recipe.optimizer.accumulation)
     total = torch.zeros((), device=run.device)
     logits = torch.empty(0)
-    for part in parts:
+    for number, part in enumerate(parts):
+        if number:
+            _seed(run, number)
         inputs, varied = run.task.vary(part)
+        if not run.group.is_alone:
+            _seed(run, number, run.group.rank)  # ranks must not drop the same features
+        if run.gradients is not None and part is parts[-1]:
+            run.gradients.begin()
         told = (inputs, *run.task.hints(varied))
         if run.captures and not run.is_captured:
             capture(run.network, [part.clone() for part in told], run.recipe.precision.name)
@@ -125,6 +163,8 @@ def _gradients(run: Run, batch: Batch) -> tuple[Tensor, Tensor]:
         loss = run.task.losses(logits, varied).mean() / len(parts)
         run.scale.scale(loss).backward()
         total = total + loss.detach()
+    if run.gradients is not None:
+        run.gradients.finish()
     return total, logits.detach()
 
 
@@ -145,56 +185,21 @@ def _update(run: Run) -> None:
         run.average.update(run.step)
 
 
-def _step_seed(seed: int, position: int) -> int:
-    """Every batch has its own random numbers, so a run can start at any of them."""
-    digest = hashlib.blake2b(f"{seed} {position}".encode(), digest_size=8).digest()
+def _seed(run: Run, *more: int) -> None:
+    seed_device(step_seed(run.recipe.loop.seed, run.position, *more), run.device)
+
+
+def step_seed(seed: int, position: int, *more: int) -> int:
+    """Every batch has its own random numbers, so a run can start at any of them.
+
+    `more` is the part of the batch, and the rank where ranks must differ.
+    """
+    words = " ".join(map(str, (seed, position, *more)))
+    digest = hashlib.blake2b(words.encode(), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1
 
 
-class _Watch:
-    """The clock of the loop: rates, waiting, the time left, and how the loss moves."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.started = self.since = time.monotonic()
-        self.earlier = run.seconds
-        self.waited = 0.0
-        self.batches = 0
-        self.first_step = run.step
-        self.overflows_in_a_row = 0
-        self.skipped = 0
-        self.recent: deque[Snapshot] = deque(maxlen=50)
-        self.said: str | None = None
-
-    def before_batch(self) -> None:
-        self._asked = time.monotonic()
-
-    def after_batch(self) -> None:
-        self.waited += time.monotonic() - self._asked
-
-    def count(self, result: StepResult) -> None:
-        self.batches += 1
-        self.skipped += result.skipped
-        self.overflows_in_a_row = 0 if result.updated else self.overflows_in_a_row + 1
-        if self.overflows_in_a_row >= MOST_OVERFLOWS_IN_A_ROW:
-            raise TrainingError(
-                f"{MOST_OVERFLOWS_IN_A_ROW} batches in a row overflowed at loss scale "
-                f"{self.run.scale.value:g}",
-                hint="the weights or the data hold infinite values: try precision.name=bf16 "
-                "or fp32, and a lower learning rate",
-            )
-
-    def tick(self) -> None:
-        self.run.seconds = self.earlier + time.monotonic() - self.started
-
-    def restart(self) -> None:
-        self.since = time.monotonic()
-        self.waited = 0.0
-        self.batches = 0
-        self.skipped = 0
-
-
-def _log(run: Run, watch: _Watch, result: StepResult, tell: Tell) -> None:
+def _log(run: Run, watch: Watch, result: StepResult, tell: Tell) -> None:
     loss = _finite_loss(run, result)  # reading it waits for the device: log steps only
     seconds = max(time.monotonic() - watch.since, 1e-9)
     per_step = (time.monotonic() - watch.started) / max(run.step - watch.first_step, 1)
@@ -208,7 +213,7 @@ def _log(run: Run, watch: _Watch, result: StepResult, tell: Tell) -> None:
             seconds_left=per_step * (run.recipe.schedule.steps - run.step),
             loss_scale=run.scale.value,
             overflows=run.scale.overflows,
-            skipped=watch.skipped,
+            skipped=int(sum_of(run.group, watch.skipped)),
         )
     )
     watch.recent.append(run.task.snapshot(run.step, loss, result.logits))
@@ -220,26 +225,28 @@ def _log(run: Run, watch: _Watch, result: StepResult, tell: Tell) -> None:
 
 
 def _evaluate(run: Run, tell: Tell) -> dict[str, float]:
+    share_statistics(run)
     with run.average.in_force() if run.average is not None else nullcontext():
-        score = evaluate(run.network, run.task, run.validation_batches(), run.device)
-    scores = score.values()
-    value = scores[score.primary]
+        found = evaluate_together(run)
+    scores, value = found.values, found.values[found.primary]
     better = run.best_score is None or value > run.best_score
     run.evaluations_since_best = 0 if better else run.evaluations_since_best + 1
     if better or value == run.best_score:  # of equals the last: it was trained longest
         run.best_score, run.best_step = value, run.step
-    tell(Evaluated(run.step, scores, better, tuple(score.examples())))
+    tell(Evaluated(run.step, scores, better, found.examples))
     return scores
 
 
 def _save(
-    run: Run, watch: _Watch, result: StepResult, scores: dict[str, float] | None, tell: Tell
+    run: Run, watch: Watch, result: StepResult, scores: dict[str, float] | None, tell: Tell
 ) -> None:
     _check_finite(run, result)
+    check_same_weights(run)
     watch.tick()
-    path = save_checkpoint(run.folder, run.state(scores))
-    forget_old_checkpoints(run.folder, run.recipe.loop.keep, run.best_step)
-    tell(Saved(run.step, str(path)))
+    if run.group.is_first:
+        path = save_checkpoint(run.folder, run.state(scores))
+        forget_old_checkpoints(run.folder, run.recipe.loop.keep, run.best_step)
+        tell(Saved(run.step, str(path)))
     watch.restart()
 
 
@@ -251,7 +258,7 @@ def _check_finite(run: Run, result: StepResult) -> None:
 
 
 def _finite_loss(run: Run, result: StepResult) -> float:
-    loss = float(result.loss)
+    loss = sum_of(run.group, float(result.loss)) / run.group.ranks
     if not math.isfinite(loss):
         raise _not_finite(run, loss, f"the loss is {loss} at")
     return loss
@@ -265,7 +272,8 @@ def _not_finite(run: Run, loss: float, what: str) -> TrainingError:
     )
 
 
-def _end(run: Run, watch: _Watch, reason: str, tell: Tell) -> Ended:
+def _end(run: Run, watch: Watch, reason: str, tell: Tell) -> Ended:
+    run.group.wait_for_all()
     watch.tick()
     ended = Ended(run.step, reason, round(run.seconds, 3))
     tell(ended)

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from trainferry.devices.collectives import ALONE, Group
 from trainferry.devices.device import pinned_memory_helps
 from trainferry.devices.loss_scale import LossScale
 from trainferry.errors import CheckpointError
@@ -22,10 +23,14 @@ from trainferry.train.data.batches import (
     evaluation_batches,
     training_batches,
 )
+from trainferry.train.data.share import Share
+from trainferry.train.gradients import GradientMean
 from trainferry.train.optimizer import optimizer_state, restore_optimizer_state
 from trainferry.train.recipe.read import recipe_to_toml
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.tasks.task import Task
+
+MOST_IN_EVALUATION = 256
 
 
 @dataclass
@@ -54,6 +59,13 @@ class Run:
     best_step: int | None = None
     evaluations_since_best: int = 0
     seconds: float = 0.0  # of training, over all the times the run was started
+    group: Group = ALONE
+    gradients: GradientMean | None = None  # of all ranks, where there are several
+
+    @property
+    def share(self) -> Share:
+        """Which part of every batch this rank has."""
+        return Share(self.group.rank, self.group.ranks)
 
     def training_batches(self) -> Iterator[Batch]:
         return training_batches(
@@ -63,15 +75,26 @@ class Run:
             start=self.position,
             workers=self.workers,
             pinned=pinned_memory_helps(self.device),
+            share=self.share,
+            parts=self.recipe.optimizer.accumulation,
         )
+
+    @property
+    def evaluation_size(self) -> int:
+        """The batch of evaluations: that of the recipe, whatever a rank's share of it is.
+
+        So every sample is computed in the same company, and scores do not depend on the ranks.
+        """
+        return min(self.recipe.loop.batch, MOST_IN_EVALUATION)
 
     def validation_batches(self) -> Iterator[Batch]:
         assert self.validation is not None
         return evaluation_batches(
             self.validation,
-            batch=self.recipe.loop.batch,
+            batch=self.evaluation_size,
             workers=self.workers,
             pinned=pinned_memory_helps(self.device),
+            share=self.share,
         )
 
     def state(self, scores: dict[str, float] | None = None) -> Checkpoint:
@@ -79,6 +102,7 @@ class Run:
         facts: dict[str, Any] = {
             "position": self.position,
             "samples": len(self.source),
+            "ranks": self.group.ranks,
             "seconds": self.seconds,
             "loss_scale": self.scale.state(),
             "best": {"score": self.best_score, "step": self.best_step},

@@ -20,6 +20,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from trainferry.errors import TrainferryError
 from trainferry.train.data.pictures import Picture
+from trainferry.train.data.reader_signals import heed_parent_alone
+from trainferry.train.data.share import WHOLE, Share
 
 Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -36,6 +38,7 @@ class Batch:
     skipped: Tensor  # int64, samples that could not be read
     texts: tuple[str, ...] = ()  # in evaluations of words: what was written, all characters
     soft: Tensor | None = None  # float32 B K, shares of classes where pictures were mixed
+    share: Share = WHOLE  # which rows of the whole batch these are
 
     def to(self, device: torch.device) -> Batch:
         return self._map(lambda part: part.to(device, non_blocking=True))
@@ -86,27 +89,46 @@ class Source(Protocol):
         """Return what a picture shows, in words."""
 
 
-def training_batches(
-    source: Source, *, batch: int, seed: int, start: int, workers: int, pinned: bool
+def training_batches(  # noqa: PLR0913  # by name, all of them
+    source: Source,
+    *,
+    batch: int,
+    seed: int,
+    start: int,
+    workers: int,
+    pinned: bool,
+    share: Share = WHOLE,
+    parts: int = 1,
 ) -> Iterator[Batch]:
-    """Yield the batches of the training stream from number `start` on, without end."""
-    steps = _Stream(source, batch, seed)
+    """Yield the batches of the training stream from number `start` on, without end.
+
+    Of each, only one rank's share; with `parts`, its share of the first part comes first.
+    """
+    steps = _Stream(source, batch, seed, share, parts)
     return _load(steps, range(start, np.iinfo(np.int64).max), workers, pinned)
 
 
 def evaluation_batches(
-    source: Source, *, batch: int, workers: int, pinned: bool
+    source: Source, *, batch: int, workers: int, pinned: bool, share: Share = WHOLE
 ) -> Iterator[Batch]:
-    """Yield every sample once, in order; the last batch is filled up and masked."""
-    count = -(-len(source) // batch)
-    return _load(_InOrder(source, batch), range(count), workers, pinned)
+    """Yield every sample once, in order; the last batch is filled up and masked.
+
+    Of several ranks, each has whole batches in turn: `evaluation_numbers` tells which.
+    """
+    numbers = evaluation_numbers(len(source), batch, share)
+    return _load(_InOrder(source, batch), numbers, workers, pinned)
+
+
+def evaluation_numbers(samples: int, batch: int, share: Share = WHOLE) -> range:
+    """Return the numbers of the batches of an evaluation that one rank has."""
+    return range(share.rank, -(-samples // batch), share.ranks)
 
 
 def stream_positions(
-    count: int, batch: int, seed: int, number: int, rank: int = 0, ranks: int = 1
+    count: int, batch: int, seed: int, number: int, share: Share = WHOLE, parts: int = 1
 ) -> Positions:
     """Return which samples batch `number` of the stream holds, or one rank's share of them."""
-    places = stream_places(batch, number, rank, ranks)
+    places = stream_places(batch, number, share, parts)
     positions = np.empty(len(places), np.int64)
     for turn in np.unique(places // count):
         here = places // count == turn
@@ -114,12 +136,15 @@ def stream_positions(
     return positions
 
 
-def stream_places(batch: int, number: int, rank: int = 0, ranks: int = 1) -> Positions:
-    """Return where in the stream the samples of a batch, or of one rank's share, stand."""
-    assert batch % ranks == 0
-    share = batch // ranks
-    first = number * batch + rank * share
-    return np.arange(first, first + share, dtype=np.int64)
+def stream_places(batch: int, number: int, share: Share = WHOLE, parts: int = 1) -> Positions:
+    """Return where in the stream the samples of a batch, or of one rank's share, stand.
+
+    Each part of the batch is divided among the ranks, so that the ranks together work on the
+    same parts one after the other, however many they are.
+    """
+    assert batch % (share.ranks * parts) == 0
+    places = np.arange(number * batch, (number + 1) * batch, dtype=np.int64)
+    return places.reshape(parts, share.ranks, -1)[:, share.rank].reshape(-1)
 
 
 @lru_cache(maxsize=4)
@@ -132,11 +157,16 @@ class _Stream(Dataset[Batch]):
     source: Source
     size: int
     seed: int
+    share: Share
+    parts: int
 
     def __getitem__(self, number: int) -> Batch:
-        positions = stream_positions(len(self.source), self.size, self.seed, number)
-        places = stream_places(self.size, number)
-        return self.source.training_batch(positions, places, self.seed)
+        positions = stream_positions(
+            len(self.source), self.size, self.seed, number, self.share, self.parts
+        )
+        places = stream_places(self.size, number, self.share, self.parts)
+        batch = self.source.training_batch(positions, places, self.seed)
+        return replace(batch, share=self.share)
 
 
 @dataclass(frozen=True)
@@ -161,7 +191,7 @@ def _load(dataset: Dataset[Batch], numbers: range, workers: int, pinned: bool) -
         num_workers=workers,
         prefetch_factor=4,
         pin_memory=pinned,
-        worker_init_fn=_one_thread,
+        worker_init_fn=_prepare_reader,
     )
     return _raise_here(loader)
 
@@ -199,9 +229,10 @@ class _Numbers:
         return len(self.numbers)
 
 
-def _one_thread(worker: int) -> None:
-    """Workers are the parallelism: OpenCV's own threads would fight each other."""
+def _prepare_reader(worker: int) -> None:
+    """Readers are the parallelism: OpenCV's own threads would fight each other."""
     del worker
+    heed_parent_alone()
     try:
         import cv2
     except ImportError:

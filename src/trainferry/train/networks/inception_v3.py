@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainferry.errors import RecipeError
-from trainferry.train.networks.layers import start_scaled
+from trainferry.train.networks.layers import BatchNorm, start_scaled
 
 EPSILON = 1e-3
 
@@ -165,7 +165,7 @@ class InceptionV3(nn.Module):
             return self._map(images)
         norms = [part for part in self.modules() if isinstance(part, ViewNorm)]
         channels = [len(norm.bias) for norm in norms]
-        seen = torch.zeros(2, len(self.shares), sum(channels), device=images.device)
+        seen = self.shares.new_zeros(2, len(self.shares), sum(channels))
         for norm, part in zip(norms, seen.split(channels, 2), strict=True):
             norm.seen = part
         features = self._map(images)
@@ -191,6 +191,7 @@ class ViewNorm(nn.Module):
     running_mean: Tensor
     running_var: Tensor
     seen: Tensor
+    normalise: BatchNorm = staticmethod(functional.batch_norm)
 
     def __init__(self, channels: int, views: int) -> None:
         super().__init__()
@@ -209,7 +210,7 @@ class ViewNorm(nn.Module):
 
     def _norm(self, features: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         training, momentum = self.training, 1.0  # so `seen` is of this batch alone
-        return functional.batch_norm(
+        return self.normalise(
             features, mean, variance, self.weight, self.bias, training, momentum, EPSILON
         )
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+BatchNorm: TypeAlias = Callable[..., Tensor]
 Fan: TypeAlias = Literal["in", "out"]
 
 # A normal distribution cut off at two deviations has this deviation left.
@@ -66,6 +68,7 @@ class DebiasedNorm(nn.BatchNorm2d):
 
     biased: Tensor
     local_step: Tensor
+    normalise: BatchNorm = staticmethod(functional.batch_norm)
 
     def __init__(self, channels: int, epsilon: float, decay: float) -> None:
         super().__init__(channels, eps=epsilon, momentum=1 - decay)
@@ -75,7 +78,7 @@ class DebiasedNorm(nn.BatchNorm2d):
 
     def forward(self, images: Tensor) -> Tensor:
         mean = self.biased if self.training else self.running_mean
-        result = functional.batch_norm(
+        result = self.normalise(
             images,
             mean,
             self.running_var,

@@ -93,7 +93,9 @@ class ScheduleRecipe:
 class LoopRecipe:
     """Batch, seed, and what happens how often. `patience` and `average` 0 mean off.
 
-    `captured` lets a device that can do it replay the network as one recorded graph.
+    `batch` is of all ranks together. `captured` lets a device that can do it replay the network
+    as one recorded graph. With several ranks, `local` batch norms see the samples of one of them
+    and `synchronised` ones the whole batch.
     """
 
     batch: int = 64
@@ -108,6 +110,7 @@ class LoopRecipe:
     stop_at_score: float = 0.0
     average: float = 0.0
     captured: bool = True
+    norms: Literal["local", "synchronised"] = "local"
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,7 @@ class SignAugment:
     """How training pictures vary, each view by itself; 1 is as much as the original does.
 
     `crop` cuts away up to a fifth of the area, `colour` changes brightness, saturation, hue and
-    contrast; `blur`, `noise` and `geometry` are not in the original.
+    contrast; `blur`, `noise`, `geometry` and views that are `shuffled` are not in the original.
     """
 
     crop: float = 1.0
@@ -141,6 +141,7 @@ class SignAugment:
     geometry: float = 0.0
     blur: float = 0.0
     noise: float = 0.0
+    shuffled: bool = False
 
 
 TaskRecipe: TypeAlias = RecogniseRecipe | ClassifyRecipe | SpellRecipe

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from trainferry.devices.precision import full_precision
-from trainferry.train.data.batches import Batch
-from trainferry.train.tasks.task import Score, Task
+from trainferry.train.data.batches import Batch, evaluation_numbers
+from trainferry.train.tasks.task import Example, Score, Task
+
+if TYPE_CHECKING:
+    from trainferry.train.run import Run
+
+EXAMPLES = 8
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluation of all ranks found, the same on each of them."""
+
+    values: dict[str, float]
+    primary: str
+    examples: tuple[Example, ...]
 
 
 @torch.no_grad()
@@ -28,3 +44,33 @@ def evaluate(
     finally:
         network.train(was_training)
     return score
+
+
+def evaluate_together(run: Run) -> Evaluation:
+    """Score the validation set of a run, every rank some batches of it.
+
+    The sums of each batch stay apart until all are known, and are then added in the order of the
+    batches: the scores are equal to the last bit for any number of ranks.
+    """
+    assert run.validation is not None
+    whole = evaluation_numbers(len(run.validation), run.evaluation_size)
+    own = evaluation_numbers(len(run.validation), run.evaluation_size, run.share)
+    names = list(run.task.new_score().state())
+    sums = torch.zeros(len(whole), len(names), dtype=torch.float64)
+    examples: list[Example] = []
+    for number, batch in zip(own, run.validation_batches(), strict=True):
+        score = evaluate(run.network, run.task, [batch], run.device)
+        state = score.state()
+        sums[number] = torch.tensor([state[name] for name in names], dtype=torch.float64)
+        examples = _shown([*examples, *score.examples()])
+    run.group.sum(sums)  # of every row, all ranks but one have zeros
+    total = run.task.new_score()
+    total.load_state(dict(zip(names, sums.sum(0).tolist(), strict=True)))
+    told = run.group.gather([asdict(example) for example in examples])
+    everywhere = [Example(**fields) for each in told for fields in each]
+    return Evaluation(total.values(), total.primary, tuple(_shown(everywhere)))
+
+
+def _shown(examples: list[Example]) -> list[Example]:
+    """Keep a few, mistakes first, in their order in the set."""
+    return sorted(examples, key=lambda each: (each.truth == each.read, each.position))[:EXAMPLES]

@@ -59,7 +59,8 @@ class Classify:
         return normalised(photo_values(images), self.picture)
 
     def vary(self, batch: Batch) -> tuple[Tensor, Batch]:
-        values = vary_photos(photo_values(batch.images), self.augment, self.picture.mean)
+        values = photo_values(batch.images)
+        values = vary_photos(values, self.augment, self.picture.mean, batch.share)
         mixture = draw_mixture(self.augment, values.shape[2], values.shape[3])
         if mixture is not None:
             values = mixture.pictures(values)

@@ -42,7 +42,7 @@ class Recognise:
         return network_input(images, self.picture)
 
     def vary(self, batch: Batch) -> tuple[Tensor, Batch]:
-        return network_input(batch.images, self.picture, self.augment), batch
+        return network_input(batch.images, self.picture, self.augment, batch.share), batch
 
     def hints(self, batch: Batch) -> tuple[Tensor, ...]:
         del batch

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from trainferry.train.data.signs.augment import vary_views
+from trainferry.train.data.signs.augment import shuffle_views, vary_views
 from trainferry.train.data.signs.charset import LONGEST_TEXT, Charset
 from trainferry.train.data.signs.inputs import join_views, normalised, sign_values, split_views
 from trainferry.train.recipe.tasks import SignAugment, SignPicture
@@ -67,7 +67,9 @@ class Spell:
         if self.augment == _NOTHING:
             return self.inputs(batch.images), batch
         views = split_views(sign_values(batch.images), self.picture.views)
-        varied = join_views(vary_views(views, self.augment), self.picture.views)
+        if self.augment.shuffled:
+            views = shuffle_views(views, self.picture.views, batch.share)
+        varied = join_views(vary_views(views, self.augment, batch.share), self.picture.views)
         return normalised(varied, self.picture), batch
 
     def hints(self, batch: Batch) -> tuple[Tensor, ...]:

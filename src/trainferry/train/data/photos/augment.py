@@ -16,6 +16,7 @@ from torch import Tensor
 from trainferry.devices.device import send
 from trainferry.train.data.photos.inputs import per_channel
 from trainferry.train.data.photos.operations import CHANGES, MOVES, move_pictures
+from trainferry.train.data.share import WHOLE, Share
 from trainferry.train.recipe.tasks import PhotoAugment
 
 STRONGEST = 30.0
@@ -51,15 +52,17 @@ class Mixture:
         return torch.lerp(shares.roll(1, 0), shares, self.own)
 
 
-def vary_photos(values: Tensor, recipe: PhotoAugment, outside: tuple[float, ...]) -> Tensor:
+def vary_photos(
+    values: Tensor, recipe: PhotoAugment, outside: tuple[float, ...], share: Share = WHOLE
+) -> Tensor:
     """Change each picture by operations of its own, and erase a part of some.
 
     `outside` is what comes in where a picture was moved away or erased.
     """
     for _ in range(recipe.operations):
-        values = _operate(values, recipe.magnitude / STRONGEST, outside)
+        values = _operate(values, recipe.magnitude / STRONGEST, outside, share)
     if recipe.erasing:
-        values = _erase(values, recipe.erasing, outside)
+        values = _erase(values, recipe.erasing, outside, share)
     return values
 
 
@@ -85,10 +88,9 @@ def draw_mixture(recipe: PhotoAugment, height: int, width: int) -> Mixture | Non
     return Mixture(own, (top, left, bottom, right))
 
 
-def _operate(values: Tensor, strength: float, outside: tuple[float, ...]) -> Tensor:
+def _operate(values: Tensor, strength: float, outside: tuple[float, ...], share: Share) -> Tensor:
     """Change every picture by one operation, as much as `strength` says, to either side."""
-    kinds, hands = _deal(len(values))
-    strengths = strength * (torch.randint(2, (len(values),)) * 2.0 - 1)
+    kinds, hands, strengths = _deal_own(len(values), strength, share)
     dealt = torch.cat(hands)
     back = torch.empty_like(dealt)
     back[dealt] = torch.arange(len(dealt))
@@ -110,6 +112,20 @@ def _operate(values: Tensor, strength: float, outside: tuple[float, ...]) -> Ten
     return torch.cat(done).index_select(0, send(back, values.device))
 
 
+def _deal_own(rows: int, strength: float, share: Share) -> tuple[list[int], list[Tensor], Tensor]:
+    """Deal the whole batch out; return what falls on the rows of this rank, and how strongly."""
+    kinds, hands = _deal(share.whole(rows))
+    signed = strength * (torch.randint(2, (share.whole(rows),)) * 2.0 - 1)
+    own: list[tuple[int, Tensor, Tensor]] = []
+    for kind, hand, strengths in zip(
+        kinds, hands, signed.split(list(map(len, hands))), strict=True
+    ):
+        here, mine = share.own_numbers(hand, rows)
+        if len(mine):
+            own.append((kind, mine, strengths[here]))
+    return [each[0] for each in own], [each[1] for each in own], torch.cat([e[2] for e in own])
+
+
 def _deal(count: int) -> tuple[list[int], list[Tensor]]:
     """Deal pictures out to the operations; return those that got some, moves first, and which.
 
@@ -122,17 +138,17 @@ def _deal(count: int) -> tuple[list[int], list[Tensor]]:
     return kinds, [order[turns.index(kind) :: len(turns)] for kind in kinds]
 
 
-def _erase(values: Tensor, share: float, outside: tuple[float, ...]) -> Tensor:
+def _erase(values: Tensor, often: float, outside: tuple[float, ...], share: Share) -> Tensor:
     """Zhong et al., 2017, https://arxiv.org/abs/1708.04896."""
     count, _, height, width = values.shape
-    erased, area, aspect, down, along = _draw(5, count)
+    erased, area, aspect, down, along = _draw(5, count, share)
     area = area * (_ERASED_AREA[1] - _ERASED_AREA[0]) + _ERASED_AREA[0]
     low, high = (math.log(each) for each in _ERASED_ASPECT)
     aspect = torch.exp(aspect * (high - low) + low)
     tall = torch.sqrt(area * aspect * height * width).clamp(max=height).round()
     wide = torch.sqrt(area / aspect * height * width).clamp(max=width).round()
     top, left = torch.floor(down * (height - tall + 1)), torch.floor(along * (width - wide + 1))
-    tall = torch.where(erased < share, tall, torch.zeros_like(tall))
+    tall = torch.where(erased < often, tall, torch.zeros_like(tall))
 
     boxes = send(torch.stack((top, top + tall, left, left + wide)), values.device)
     top, bottom, left, right = boxes.unbind()
@@ -142,9 +158,9 @@ def _erase(values: Tensor, share: float, outside: tuple[float, ...]) -> Tensor:
     return torch.where(inside, per_channel(outside, values.device), values)
 
 
-def _draw(numbers: int, count: int) -> Iterator[Tensor]:
+def _draw(numbers: int, count: int, share: Share) -> Iterator[Tensor]:
     """Yield random numbers from 0 to 1, B 1 1 1 each."""
-    yield from torch.rand(numbers, count, 1, 1, 1).unbind()
+    yield from share.own(torch.rand(numbers, share.whole(count), 1, 1, 1), 1).unbind()
 
 
 def _cut(place: float, side: int) -> int:

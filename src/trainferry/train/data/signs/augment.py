@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from trainferry.devices.device import send
 from trainferry.train.data.photos.inputs import per_channel
+from trainferry.train.data.share import WHOLE, Share
 from trainferry.train.data.words.augment import augment
 from trainferry.train.recipe.tasks import SignAugment, WordAugment
 
@@ -50,17 +51,26 @@ class Colours(NamedTuple):
     contrast: Tensor
 
 
-def vary_views(views: Tensor, recipe: SignAugment) -> Tensor:
+def vary_views(views: Tensor, recipe: SignAugment, share: Share = WHOLE) -> Tensor:
     """Cut, bend, blur, colour and disturb each view as much as the recipe says."""
     if recipe.crop or recipe.geometry:
-        views = move_views(views, send(draw_maps(len(views), recipe), views.device))
+        maps = share.own(draw_maps(share.whole(len(views)), recipe))
+        views = move_views(views, send(maps, views.device))
     if recipe.blur:
-        views = augment(views, WordAugment(blur=recipe.blur))
+        views = augment(views, WordAugment(blur=recipe.blur), share)
     if recipe.colour:
-        views = _colour(views, recipe.colour)
+        views = _colour(views, recipe.colour, share)
     if recipe.noise:
-        views = augment(views, WordAugment(noise=recipe.noise))
+        views = augment(views, WordAugment(noise=recipe.noise), share)
     return views
+
+
+def shuffle_views(views: Tensor, of_sign: int, share: Share = WHOLE) -> Tensor:
+    """Put the views of each sign, `of_sign` behind each other, into an order of its own."""
+    signs = len(views) // of_sign
+    order = share.own(torch.rand(share.whole(signs), of_sign).argsort(1))
+    rows = order + of_sign * torch.arange(signs)[:, None]
+    return views[send(rows.flatten(), views.device)]
 
 
 def draw_maps(count: int, recipe: SignAugment) -> Tensor:
@@ -157,19 +167,22 @@ def _draw_bends(count: int, strength: float) -> Tensor:
     return maps
 
 
-def _colour(views: Tensor, strength: float) -> Tensor:
+def _colour(views: Tensor, strength: float, share: Share) -> Tensor:
     """Change the colours of a fourth of the views in each order; then cut off what is too much."""
-    count = len(views)
-    dealt = torch.randperm(count)
-    back = torch.empty_like(dealt)
-    back[dealt] = torch.arange(count)
-    numbers = send((2 * torch.rand(4, count, 1, 1, 1) - 1) * strength, views.device)
+    count = share.whole(len(views))
     sizes = [(count + len(ORDERS) - 1 - order) // len(ORDERS) for order in range(len(ORDERS))]
-    parts = views.index_select(0, send(dealt, views.device)).split(sizes)
-    drawn = numbers.split(sizes, 1)
+    dealt, drawn = torch.randperm(count), torch.rand(4, count, 1, 1, 1)
+    owned = [share.own_numbers(part, len(views)) for part in dealt.split(sizes)]
+    dealt = torch.cat([mine for _, mine in owned])
+    back = torch.empty_like(dealt)
+    back[dealt] = torch.arange(len(views))
+    drawn = drawn[:, torch.cat([here for here, _ in owned])]
+    numbers = send((2 * drawn - 1) * strength, views.device)
+    own_sizes = [len(mine) for _, mine in owned]
+    parts = views.index_select(0, send(dealt, views.device)).split(own_sizes)
     done = []
     for order, part, (brightness, saturation, hue, contrast) in zip(
-        ORDERS, parts, drawn, strict=True
+        ORDERS, parts, numbers.split(own_sizes, 1), strict=True
     ):
         colours = Colours(
             _BRIGHTNESS * brightness,

@@ -13,26 +13,27 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainferry.devices.device import send
+from trainferry.train.data.share import WHOLE, Share
 from trainferry.train.recipe.tasks import WordAugment
 
 
-def augment(images: Tensor, recipe: WordAugment) -> Tensor:
+def augment(images: Tensor, recipe: WordAugment, share: Share = WHOLE) -> Tensor:
     """Bend, colour, blur and disturb pictures as much as the recipe says."""
     if recipe.geometry:
-        images = _bend(images, recipe.geometry)
+        images = _bend(images, recipe.geometry, share)
     if recipe.blur:
-        images = _blur(images, recipe.blur)
+        images = _blur(images, recipe.blur, share)
     if recipe.colour:
-        images = _colour(images, recipe.colour)
+        images = _colour(images, recipe.colour, share)
     if recipe.noise:
-        images = _disturb(images, recipe.noise)
+        images = _disturb(images, recipe.noise, share)
     return images.clamp(0, 255)
 
 
-def _bend(images: Tensor, strength: float) -> Tensor:
+def _bend(images: Tensor, strength: float, share: Share) -> Tensor:
     """Rotate, shear, scale, shift, tilt in perspective and wave a little."""
-    count, _, height, width = images.shape
-    draw = _Draw(count, 11, images)
+    _, _, height, width = images.shape
+    draw = _Draw(11, images, share)
     angle = draw.around(math.radians(9) * strength)
     shear = draw.around(0.30 * strength)
     scale_x = 1 + draw.around(0.10 * strength)
@@ -60,10 +61,10 @@ def _bend(images: Tensor, strength: float) -> Tensor:
     )
 
 
-def _blur(images: Tensor, strength: float) -> Tensor:
+def _blur(images: Tensor, strength: float, share: Share) -> Tensor:
     """Defocus some, smear some sideways, and take resolution from others."""
-    count, _, height, width = images.shape
-    draw = _Draw(count, 2, images)
+    _, _, height, width = images.shape
+    draw = _Draw(2, images, share)
     kind = draw.unit()[..., None]
     much = draw.between(0.3, 1.0)[..., None]
     soft = functional.avg_pool2d(images, 3, 1, 1, count_include_pad=False)
@@ -71,16 +72,16 @@ def _blur(images: Tensor, strength: float) -> Tensor:
     smeared = functional.avg_pool2d(images, (1, 5), 1, (0, 2), count_include_pad=False)
     small = functional.interpolate(images, (height // 2, width // 2), mode="area")
     coarse = functional.interpolate(small, (height, width), mode="bilinear")
-    share = 0.12 * strength
+    often = 0.12 * strength
     for index, blurred in enumerate((soft, softer, smeared, coarse)):
-        chosen = (kind >= index * share) & (kind < (index + 1) * share)
+        chosen = (kind >= index * often) & (kind < (index + 1) * often)
         images = torch.where(chosen, torch.lerp(images, blurred, much), images)
     return images
 
 
-def _colour(images: Tensor, strength: float) -> Tensor:
+def _colour(images: Tensor, strength: float, share: Share) -> Tensor:
     """Change contrast, brightness, saturation and tint; turn some into their negative."""
-    draw = _Draw(images.shape[0], 8, images)
+    draw = _Draw(8, images, share)
     contrast, brightness = 1 + draw.around(0.5 * strength), draw.around(60 * strength)
     saturation = 1 + draw.around(strength)
     tint = torch.cat([draw.around(25 * strength) for _ in range(3)], dim=1)[..., None]
@@ -93,19 +94,19 @@ def _colour(images: Tensor, strength: float) -> Tensor:
     return torch.where(negative[..., None], 255 - images, images)
 
 
-def _disturb(images: Tensor, strength: float) -> Tensor:
+def _disturb(images: Tensor, strength: float, share: Share) -> Tensor:
     """Add sensor noise, none to half of the pictures."""
-    draw = _Draw(images.shape[0], 1, images)
+    draw = _Draw(1, images, share)
     amount = (draw.between(-1, 1).clamp(min=0) * 24 * strength)[..., None]
-    return images + torch.randn_like(images) * amount
+    return images + share.normal_like(images) * amount
 
 
 class _Draw:
     """Per-picture random numbers, B 1 1 each, in the order they are asked for."""
 
-    def __init__(self, count: int, numbers: int, like: Tensor) -> None:
-        drawn = torch.rand(numbers, count, 1, 1)
-        self._columns = iter(send(drawn, like.device).unbind())
+    def __init__(self, numbers: int, images: Tensor, share: Share) -> None:
+        drawn = share.own(torch.rand(numbers, share.whole(len(images)), 1, 1), 1)
+        self._columns = iter(send(drawn, images.device).unbind())
 
     def unit(self) -> Tensor:
         return next(self._columns)

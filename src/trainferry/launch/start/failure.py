@@ -1,0 +1,59 @@
+"""What became of a rank that failed, in words and as an exit status."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+_MOST_BYTES = 64 << 10
+
+
+@dataclass(frozen=True)
+class RankFailure:
+    """A rank that ended with an error. `code` is negative for a signal, as in subprocess.
+
+    `machine` is empty where there is only one.
+    """
+
+    rank: int
+    machine: str
+    code: int
+    log: str
+    last_lines: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> int:
+        """The exit status that a shell would see."""
+        return self.code if self.code > 0 else 128 - self.code
+
+    @property
+    def how(self) -> str:
+        """`exit code 3`, or `signal SIGKILL`."""
+        if self.code > 0:
+            return f"exit code {self.code}"
+        return f"signal {signal_name(-self.code)}"
+
+    def sentence(self) -> str:
+        where = f" on {self.machine}" if self.machine else ""
+        return f"rank {self.rank}{where} failed with {self.how}"
+
+
+def signal_name(number: int) -> str:
+    """`SIGKILL`, or the bare number where it has no name."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def last_lines(path: Path, most: int = 20) -> tuple[str, ...]:
+    """The end of a log; bytes that are no text are shown as escapes."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - _MOST_BYTES))
+            text = file.read().decode(errors="backslashreplace")
+    except FileNotFoundError:
+        return ()
+    return tuple(deque(text.splitlines(), most))

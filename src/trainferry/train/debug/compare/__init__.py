@@ -1,0 +1,3 @@
+"""Two runs side by side: what differs, and where they part."""
+
+from __future__ import annotations
