@@ -52,7 +52,7 @@ class LaunchError(TrainferryError):
 
 
 class RehearsalError(TrainferryError):
-    """A project cannot be rehearsed here: no interpreter for it, or its script cannot be started."""
+    """A project cannot be rehearsed here: no interpreter for it, or its script does not start."""
 
 
 class ExportError(TrainferryError):
