@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument("--ranks", default="1,2,3,4,8", help="numbers of ranks; the first is 1")
     parser.add_argument("--batch", type=int, default=24, help="pictures of all ranks together")
     parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--network", help="only this one: CRNN or ResNet-18")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     parser.add_argument(
         "--score", nargs=3, metavar=("RECIPE", "DATA", "RUN"), help=argparse.SUPPRESS
@@ -81,6 +82,8 @@ def main() -> int:
     fine = True
     with tempfile.TemporaryDirectory() as folder:
         for network in NETWORKS:
+            if arguments.network not in (None, network.name):
+                continue
             rows = _measure(network, arguments, Path(folder))
             fine = _show(network, rows, arguments) and fine
             report["networks"].append({"name": network.name, "rows": rows})
