@@ -154,7 +154,7 @@ def test_an_overflow_that_the_loss_scale_made_is_told_apart(
 def test_a_real_overflow_is_none_of_the_loss_scale(
     words: Path, tmp_path: Path, emulated_npu: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trainferry.train.loop.MOST_OVERFLOWS_IN_A_ROW", 3)
+    monkeypatch.setattr("trainferry.train.watch.MOST_OVERFLOWS_IN_A_ROW", 3)
     sets = ("precision.name=fp16", "precision.loss_scale=dynamic", "precision.initial_scale=8")
     run = WORDS.build(words, tmp_path / "run", *sets, device=emulated_npu)
     name = plant(run.network, Swollen, 1e30)
