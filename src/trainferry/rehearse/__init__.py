@@ -1,0 +1,1 @@
+"""Runs a migrated project without an NPU, and tells what the device would say."""

@@ -1,0 +1,1 @@
+"""Stands in for what estimators, optimizers and operators of the NPU need."""

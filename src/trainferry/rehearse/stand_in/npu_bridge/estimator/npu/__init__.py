@@ -1,0 +1,1 @@
+"""Stands in for estimators, optimizers, hooks and scopes of the NPU."""

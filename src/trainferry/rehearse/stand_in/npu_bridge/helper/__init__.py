@@ -1,0 +1,1 @@
+"""Stands in for the door to the operators of the NPU."""

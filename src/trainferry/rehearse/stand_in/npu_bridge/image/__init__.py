@@ -1,0 +1,1 @@
+"""Stands in for the image operators of the NPU."""

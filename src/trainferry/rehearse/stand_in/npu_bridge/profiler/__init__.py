@@ -1,0 +1,1 @@
+"""Stands in for the profiler of the NPU."""

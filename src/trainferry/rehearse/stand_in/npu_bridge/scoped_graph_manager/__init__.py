@@ -1,0 +1,1 @@
+"""Stands in for the memory of initialisation graphs on the NPU."""

@@ -1,0 +1,1 @@
+"""What the stand-ins for `npu_bridge` and `hccl` share: ranks, the hub, options, errors."""
