@@ -10,39 +10,16 @@ import torch
 from torch import nn
 
 from tests.train.cases import CASES, TinyCase
-from tests.train.photo_data import make_photo_data
-from tests.train.word_data import make_word_data
+from tests.train.debug.watched import train_watched
 from trainferry.errors import CheckpointError, TrainingError, UsageError
 from trainferry.train.checkpoint import find_checkpoint, load_weights
 from trainferry.train.debug.attach import attach_observers
 from trainferry.train.debug.dump_files import read_dump, read_index
 from trainferry.train.debug.layers import tensors_in
 from trainferry.train.debug.switches import parse_switches
-from trainferry.train.journal import Event, Said
 from trainferry.train.loop import train
-from trainferry.train.run import Run
 
 WORDS, PHOTOS = CASES[:2]
-
-
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_word_data(tmp_path_factory.mktemp("words"), train=24, val=0)
-
-
-@pytest.fixture(scope="module")
-def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_photo_data(tmp_path_factory.mktemp("photos"))
-
-
-def train_dumping(run: Run, switch: str) -> list[str]:
-    events: list[Event] = []
-    observers = attach_observers(run, parse_switches([switch]), events.append)
-    try:
-        train(run, events.append, observers)
-    finally:
-        observers.close()
-    return [event.text for event in events if isinstance(event, Said)]
 
 
 @pytest.mark.parametrize("case", [WORDS, PHOTOS], ids=lambda case: case.name)
@@ -50,7 +27,7 @@ def test_a_dump_reproduces_the_forward_pass_of_every_layer(
     case: TinyCase, words: Path, photos: Path, tmp_path: Path
 ) -> None:
     run = case.build(words if case is WORDS else photos, tmp_path / "run", "schedule.steps=3")
-    said = train_dumping(run, "dump=2")
+    said = train_watched(run, "dump=2")
     folder = run.folder / "dumps" / "step-00000002"
     assert any(str(folder) in text for text in said)
     run.network.train()
@@ -75,7 +52,7 @@ def test_the_index_tells_layer_operator_shape_type_and_statistics(
     words: Path, tmp_path: Path
 ) -> None:
     run = WORDS.build(words, tmp_path / "run", "schedule.steps=2")
-    train_dumping(run, "dump=1:classifier")
+    train_watched(run, "dump=1:classifier")
     folder = run.folder / "dumps" / "step-00000001"
     index = read_index(folder)
     assert (index["step"], index["batch"], index["precision"]) == (1, 0, "fp32")
@@ -98,7 +75,7 @@ def test_the_index_tells_layer_operator_shape_type_and_statistics(
 
 def test_gradients_in_a_dump_are_those_of_the_weights(words: Path, tmp_path: Path) -> None:
     run = WORDS.build(words, tmp_path / "run", "schedule.steps=2")
-    train_dumping(run, "dump=1:classifier")
+    train_watched(run, "dump=1:classifier")
     folder = run.folder / "dumps" / "step-00000001"
     tensors = read_dump(folder, "classifier.safetensors")
     clipped = tensors["call0.gradient0"].flatten(0, 1).T @ tensors["call0.input0"].flatten(0, 1)
@@ -110,7 +87,7 @@ def test_gradients_in_a_dump_are_those_of_the_weights(words: Path, tmp_path: Pat
 def test_dumping_changes_nothing(words: Path, tmp_path: Path) -> None:
     plain, dumped = (WORDS.build(words, tmp_path / name, "schedule.steps=6") for name in "ab")
     train(plain, lambda _: None)
-    train_dumping(dumped, "dump=1,3-4")
+    train_watched(dumped, "dump=1,3-4")
     found = sorted(path.name for path in (dumped.folder / "dumps").iterdir())
     assert found == ["step-00000001", "step-00000003", "step-00000004"]
     one, other = (load_weights(find_checkpoint(run.folder, "last")) for run in (plain, dumped))
@@ -122,14 +99,14 @@ def test_a_dump_beyond_its_limit_is_not_written_and_says_its_size(
 ) -> None:
     run = WORDS.build(words, tmp_path / "run")
     with pytest.raises(TrainingError, match=r"takes .* MiB, all steps asked for .* MiB; 1.0 KiB"):
-        train_dumping(run, "dump=2-3:*:1KiB")
+        train_watched(run, "dump=2-3:*:1KiB")
     assert run.step == 1
     assert not (run.folder / "dumps").exists()
 
 
 def test_a_dump_is_never_overwritten(words: Path, tmp_path: Path) -> None:
     run = WORDS.build(words, tmp_path / "run", "schedule.steps=2")
-    train_dumping(run, "dump=1:classifier")
+    train_watched(run, "dump=1:classifier")
     index = (run.folder / "dumps" / "step-00000001" / "index.json").read_bytes()
     again = WORDS.build(words, tmp_path / "run", "schedule.steps=2")
     with pytest.raises(UsageError, match="is there already"):

@@ -11,38 +11,13 @@ from torch import nn
 
 from tests.train.cases import CASES, CPU, TinyCase
 from tests.train.debug.planted import Swollen, SwollenBack, plant
-from tests.train.photo_data import make_photo_data
-from tests.train.word_data import make_word_data
+from tests.train.debug.watched import train_watched
 from trainferry.errors import TrainingError
 from trainferry.train.checkpoint import find_checkpoint, load_weights
-from trainferry.train.debug.attach import attach_observers
-from trainferry.train.debug.switches import parse_switches
-from trainferry.train.journal import Event, Said
 from trainferry.train.loop import train
 from trainferry.train.run import Run
 
 WORDS, PHOTOS = CASES[:2]
-
-
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_word_data(tmp_path_factory.mktemp("words"), train=24, val=0)
-
-
-@pytest.fixture(scope="module")
-def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_photo_data(tmp_path_factory.mktemp("photos"))
-
-
-def train_watched(run: Run, switch: str = "overflow") -> list[str]:
-    """Train, and return what was said."""
-    events: list[Event] = []
-    observers = attach_observers(run, parse_switches([switch]), events.append)
-    try:
-        train(run, events.append, observers)
-    finally:
-        observers.close()
-    return [event.text for event in events if isinstance(event, Said)]
 
 
 def reports(run: Run) -> list[dict[str, object]]:
@@ -56,7 +31,7 @@ def test_the_layer_whose_output_overflows_is_named(case: TinyCase, tmp_path: Pat
     run = case.build(case.make_data(tmp_path / "data"), tmp_path / "run")
     name = plant(run.network, Swollen, float("inf"))
     with pytest.raises(TrainingError, match=f"the output of `{name}`"):
-        train_watched(run)
+        train_watched(run, "overflow")
 
 
 @pytest.mark.usefixtures("emulated_npu")
@@ -70,7 +45,7 @@ def test_operator_step_and_statistics_of_a_forward_overflow_are_reported(
     name = plant(run.network, Swollen, 1.0)
     switches_on_at(run, name, step=3)
     with pytest.raises(TrainingError, match=f"step 3: the output of `{name}` \\(Swollen\\)"):
-        train_watched(run)
+        train_watched(run, "overflow")
     (report,) = reports(run)
     operator = report["operator"]
     assert isinstance(operator, dict)
@@ -104,7 +79,7 @@ def test_the_layer_whose_gradient_overflows_is_named(
     run = case.build(data, tmp_path / "run", device=torch.device(device))
     name = plant(run.network, SwollenBack)
     with pytest.raises(TrainingError, match="overflow at step 1: the gradient"):
-        train_watched(run)
+        train_watched(run, "overflow")
     (report,) = reports(run)
     operator = report["operator"]
     assert isinstance(operator, dict)
@@ -142,7 +117,7 @@ def test_an_overflow_that_the_loss_scale_made_is_told_apart(
 ) -> None:
     sets = ("precision.name=fp16", "precision.loss_scale=dynamic", "precision.initial_scale=1e6")
     run = WORDS.build(words, tmp_path / "run", *sets, "schedule.steps=3", device=emulated_npu)
-    said = train_watched(run)
+    said = train_watched(run, "overflow")
     assert run.step == 3
     assert run.scale.overflows > 0
     (report, *_) = reports(run)
@@ -159,7 +134,7 @@ def test_a_real_overflow_is_none_of_the_loss_scale(
     run = WORDS.build(words, tmp_path / "run", *sets, device=emulated_npu)
     name = plant(run.network, Swollen, 1e30)
     with pytest.raises(TrainingError, match="3 batches in a row overflowed"):
-        train_watched(run)
+        train_watched(run, "overflow")
     (report,) = reports(run)
     assert (report["layer"], report["only_scale"]) == (name, False)
 
@@ -171,13 +146,13 @@ def test_weights_that_are_not_finite_are_seen_in_what_the_operator_was_given(
     with torch.no_grad():
         run.network.get_parameter("classifier.weight")[0, 0] = torch.nan
     with pytest.raises(TrainingError, match="the output of `classifier`") as raised:
-        train_watched(run)
+        train_watched(run, "overflow")
     assert "was given values that are not finite" in raised.value.hint
 
 
 def test_the_hooks_are_gone_when_training_ends(words: Path, tmp_path: Path) -> None:
     run = WORDS.build(words, tmp_path / "run")
-    train_watched(run)
+    train_watched(run, "overflow")
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in run.network.modules())
     assert not run.optimizer._optimizer_step_pre_hooks
     assert not (run.folder / "overflows").exists()

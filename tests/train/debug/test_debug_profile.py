@@ -12,37 +12,15 @@ import pytest
 import torch
 
 from tests.train.cases import CASES, TinyCase
-from tests.train.photo_data import make_photo_data
-from tests.train.word_data import make_word_data
+from tests.train.debug.watched import train_watched
 from trainferry.errors import UsageError
 from trainferry.train.debug.attach import attach_observers
 from trainferry.train.debug.profile import PHASES
 from trainferry.train.debug.switches import parse_switches
-from trainferry.train.journal import Event, Said
+from trainferry.train.journal import Event
 from trainferry.train.loop import train
-from trainferry.train.run import Run
 
 WORDS, PHOTOS = CASES[:2]
-
-
-@pytest.fixture(scope="module")
-def words(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_word_data(tmp_path_factory.mktemp("words"), train=24, val=0)
-
-
-@pytest.fixture(scope="module")
-def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_photo_data(tmp_path_factory.mktemp("photos"))
-
-
-def train_profiled(run: Run, switch: str) -> list[str]:
-    events: list[Event] = []
-    observers = attach_observers(run, parse_switches([switch]), events.append)
-    try:
-        train(run, events.append, observers)
-    finally:
-        observers.close()
-    return [event.text for event in events if isinstance(event, Said)]
 
 
 def read_trace(path: Path) -> list[dict[str, Any]]:
@@ -56,7 +34,7 @@ def test_the_trace_holds_the_phases_of_the_chosen_steps_and_their_operators(
     case: TinyCase, words: Path, photos: Path, tmp_path: Path
 ) -> None:
     run = case.build(words if case is WORDS else photos, tmp_path / "run", "schedule.steps=5")
-    said = train_profiled(run, "profile=3:2")
+    said = train_watched(run, "profile=3:2")
     path = run.folder / "profiles" / "steps-00000003-00000004.json.gz"
     whole = [event for event in read_trace(path) if event.get("ph") == "X"]
     assert all(event["dur"] >= 0 and event["ts"] >= 0 for event in whole)
@@ -73,7 +51,7 @@ def test_the_trace_holds_the_phases_of_the_chosen_steps_and_their_operators(
 
 def test_phases_follow_each_other_in_the_order_of_a_step(words: Path, tmp_path: Path) -> None:
     run = WORDS.build(words, tmp_path / "run", "schedule.steps=2")
-    train_profiled(run, "profile=2")
+    train_watched(run, "profile=2")
     events = read_trace(run.folder / "profiles" / "steps-00000002-00000002.json.gz")
     phases = [event for event in events if event.get("cat") == "user_annotation"]
     ordered = sorted((event for event in phases if event["name"] in PHASES), key=_start)
@@ -84,7 +62,7 @@ def test_phases_follow_each_other_in_the_order_of_a_step(words: Path, tmp_path: 
 
 def test_what_one_thread_does_is_nested_or_one_after_the_other(words: Path, tmp_path: Path) -> None:
     run = WORDS.build(words, tmp_path / "run", "schedule.steps=2", "optimizer.accumulation=2")
-    train_profiled(run, "profile=2")
+    train_watched(run, "profile=2")
     events = read_trace(run.folder / "profiles" / "steps-00000002-00000002.json.gz")
     threads: dict[tuple[object, object], list[dict[str, Any]]] = {}
     for event in events:
@@ -108,7 +86,7 @@ def test_the_emulated_npu_can_be_profiled_as_the_program_sees_it(
     words: Path, tmp_path: Path, emulated_npu: torch.device
 ) -> None:
     run = WORDS.build(words, tmp_path / "run", "schedule.steps=2", device=emulated_npu)
-    said = train_profiled(run, "profile=1:1")
+    said = train_watched(run, "profile=1:1")
     assert any("ms per step" in text for text in said)
 
 
