@@ -112,7 +112,7 @@ def prepare_folder(folder: Path, split: str, facts: dict[str, Any], layout: Layo
         )
     path = folder / _FACTS
     facts = {**facts, "layout": layout}
-    known = _read_facts(path)
+    known = read_facts(path)
     if known.get(split) != facts and has_records(folder, split):
         raise DataError(
             f"`{folder}` already holds `{split}` records of other data or options",
@@ -145,6 +145,19 @@ def path_inside(root: Path, name: str) -> Path | None:
     base = os.path.realpath(root)
     path = os.path.realpath(os.path.join(base, name))  # noqa: PTH118 - resolved as one string
     return Path(path) if path.startswith(base.rstrip(os.sep) + os.sep) else None
+
+
+def read_facts(path: Path) -> dict[str, Any]:
+    """Return what an earlier packing wrote of itself; nothing where there was none."""
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"cannot read `{path}`: {error}", hint="pass another folder to --to, or delete it"
+        ) from error
+    return known if isinstance(known, dict) else {}
 
 
 def skip_list(target: Path) -> Path:
@@ -184,18 +197,6 @@ def _build_raw(picture: Picture, text: str, name: str) -> bytes:
             "imagepaths": name,
         }
     )
-
-
-def _read_facts(path: Path) -> dict[str, Any]:
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"cannot read `{path}`: {error}", hint="pass another folder to --to, or delete it"
-        ) from error
-    return known if isinstance(known, dict) else {}
 
 
 class _SkippedError(Exception):

@@ -17,7 +17,7 @@ from PIL import Image
 
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.example import Scalar, build_example
-from trainferry.train.data.pack import skip_list
+from trainferry.train.data.pack import read_facts, skip_list
 from trainferry.train.data.photos.boxes import XmlBoxes
 from trainferry.train.data.photos.classes import PhotoClass, write_classes
 from trainferry.train.data.photos.example import Boxes
@@ -96,7 +96,7 @@ def rewritten_list(target: Path) -> Path:
 
 def _begin(splits: Sequence[PhotoSplit], classes: Sequence[PhotoClass], folder: Path) -> None:
     """Refuse to mix with records of other data or options, then say what is being packed."""
-    known = _read_facts(folder / _FACTS)
+    known = read_facts(folder / _FACTS)
     facts = {split.name: _facts_of(split, classes) for split in splits}
     for name, wanted in facts.items():
         if known.get(name) != wanted and has_photo_records(folder, name):
@@ -121,18 +121,6 @@ def _facts_of(split: PhotoSplit, classes: Sequence[PhotoClass]) -> dict[str, Any
         "xml_boxes": split.boxes is not None,
         "crc": listing,
     }
-
-
-def _read_facts(path: Path) -> dict[str, Any]:
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"cannot read `{path}`: {error}", hint="pass another folder to --to, or delete it"
-        ) from error
-    return known if isinstance(known, dict) else {}
 
 
 class _Job(NamedTuple):
