@@ -67,9 +67,9 @@ def take_view(plate: Plate, place: Place, dice: Dice, *, clear: bool, legible: b
         _put_post(scene, corners, place, dice)
     elif place.shadowed:
         _cast_shadow(scene, corners, dice)
-    _put_face(scene, face, corners)
+    put_face(scene, face, corners)
     if place.neighbour is not None:
-        _put_face(scene, place.neighbour.face, _beside(corners, place))
+        put_face(scene, place.neighbour.face, _beside(corners, place))
     _hang_in_front(scene, dice, clear=clear)
     if dice.chance(0.12 if clear else 0.22):
         add_shadow(scene, dice)
@@ -106,7 +106,8 @@ def _most_blur(plate: Plate, corners: Points) -> float:
     return float(min(wide / LEAST_LETTER[0], high / LEAST_LETTER[1]))
 
 
-def _put_face(scene: View, face: Face, corners: Points) -> None:
+def put_face(scene: View, face: Face, corners: Points) -> None:
+    """Lay a face into the picture; of one that hangs outside of it, as a neighbour may, nothing."""
     import cv2
 
     height, width = face.shape[:2]
@@ -121,6 +122,8 @@ def _put_face(scene: View, face: Face, corners: Points) -> None:
     seen = cv2.warpPerspective(face, matrix, (SIDE, SIDE), flags=cv2.INTER_LINEAR)
     left, top = np.maximum(0, np.floor(corners.min(axis=0)) - 1).astype(int).tolist()
     right, bottom = np.minimum(SIDE, np.ceil(corners.max(axis=0)) + 2).astype(int).tolist()
+    if left >= right or top >= bottom:
+        return
     part, over = scene[top:bottom, left:right], seen[top:bottom, left:right]
     uncovered = cv2.cvtColor(255 - over[..., 3], cv2.COLOR_GRAY2RGB)
     left = cv2.multiply(part, uncovered, scale=1 / 255)
