@@ -1,4 +1,4 @@
-"""Writes docs/reference/ from the code: commands, migration rules, recipe keys, protocols.
+"""Writes docs/reference/ from the code: commands, rules, checks, recipe keys, protocols.
 
 python docs/generate.py            write the pages
 python docs/generate.py --check    write nothing; exit 1 when a page is out of date
@@ -18,6 +18,7 @@ from typing import Any, Literal
 from trainferry.cli.main import build_parser
 from trainferry.errors import TrainferryError
 from trainferry.migrate.rule import IMPORT_RULE, Concern, Rule, all_rules
+from trainferry.rehearse.catalogue import Check, all_checks
 from trainferry.train.recipe.read import RECIPES, list_recipes, read_recipe, recipe_differences
 from trainferry.train.recipe.sections import SECTIONS, Recipe
 from trainferry.train.scores.words import PROTOCOLS
@@ -148,6 +149,8 @@ MEANINGS = {
     "loop.keep": "newest checkpoints kept; the best one is kept besides",
     "loop.patience": "evaluations without a better score after which training ends; 0: never",
     "loop.average": "decay of the running average of the weights, e.g. 0.999; 0: none",
+    "loop.whole_step": "with `captured`, on one GPU: record loss, clipping, update and average "
+    "too. New, and tried on the CPU only, operator by operator",
     "loop.captured": "on CUDA, record the network once as a graph and replay it; not with "
     "`optimizer.accumulation`",
     "loop.norms": "with several ranks: batch norm over each rank's share, or `synchronised` over "
@@ -177,6 +180,7 @@ def pages() -> dict[str, str]:
         "cli.md": _page(cli_lines()),
         "recipes.md": _page(recipe_lines()),
         "rules.md": _page(rule_lines()),
+        "checks.md": _page(check_lines()),
         "protocols.md": _page(protocol_lines()),
     }
 
@@ -264,6 +268,37 @@ def _rule_page(rule: Rule) -> Iterator[str]:
 def _marks(rule: Rule) -> str:
     marks = [("`--also`", rule.is_opt_in), ("`--lint`", rule.is_lint)]
     return " ".join(mark for mark, is_set in marks if is_set)
+
+
+def check_lines() -> Iterator[str]:
+    """Yield every check of a rehearsal."""
+    checks = all_checks().values()
+    yield "# Checks of a rehearsal"
+    yield ""
+    yield (
+        f"What `trainferry rehearse` looks for, in {len(checks)} checks; `trainferry rehearse "
+        "--explain NAME` shows one. A finding is *refused* where the device stops, hangs or "
+        "computes something else, a *risk* where it is slower, or wrong in cases that were not "
+        "seen, and else a *note*. None of it was run on an NPU: the sources are what the vendor "
+        "documents, what the adapter's code does, and operator prototypes that were published "
+        "until 2023."
+    )
+    yield ""
+    yield "| check | what was found |"
+    yield "|---|---|"
+    for check in checks:
+        title = check.title.replace("|", "\\|")
+        yield f"| [{check.name}](#{check.name}) | {title} |"
+    for check in checks:
+        yield from _check_page(check)
+
+
+def _check_page(check: Check) -> Iterator[str]:
+    yield ""
+    yield f"## {check.name}"
+    yield ""
+    yield f"**{check.title}.**"
+    yield from check.page.strip().split("\n")[1:]
 
 
 def protocol_lines() -> Iterator[str]:

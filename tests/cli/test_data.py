@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.train.data.samples import picture, write_words
 from trainferry.cli import data
+from trainferry.cli.parser import Parser
 from trainferry.errors import DataError
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import encode_jpeg
@@ -123,7 +123,7 @@ def test_wrong_usage_exits_with_two(arguments: tuple[str, ...]) -> None:
 
 
 def _run(*arguments: str | Path) -> int:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     data.add_parser(parser.add_subparsers(required=True))
     parsed = parser.parse_args(["data", *map(str, arguments)])
     return int(parsed.run(parsed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 
 from tests.train.photo_data import draw_photo, make_photo_data
 from trainferry.cli import data
+from trainferry.cli.parser import Parser
 from trainferry.errors import DataError, UsageError
 
 
@@ -104,7 +104,7 @@ def test_options_of_the_other_kind_are_refused(tmp_path: Path) -> None:
 
 
 def _run(*arguments: str | Path) -> int:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     data.add_parser(parser.add_subparsers())
     parsed = parser.parse_args(["data", *map(str, arguments)])
     code = parsed.run(parsed)

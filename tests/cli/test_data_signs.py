@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -20,7 +19,7 @@ pytest.importorskip("cv2")
 
 
 def run(*arguments: str) -> int:
-    parser: argparse.ArgumentParser = Parser(prog="trainferry data")
+    parser = Parser(prog="trainferry data")
     commands = parser.add_subparsers(required=True, metavar="WHAT")
     add_signs(commands)
     add_fsns(commands)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
 
 from trainferry.cli import doctor
+from trainferry.cli.parser import Parser
 from trainferry.devices import facts
 from trainferry.devices.torch_probe import TorchFacts
 
 
 def run(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     doctor.add_parser(parser.add_subparsers())
     parsed = parser.parse_args(["doctor", *arguments])
     return int(parsed.run(parsed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 from pathlib import Path
@@ -11,11 +10,12 @@ import pytest
 
 from tests.launch.ranktable.tables import Document, server_list
 from trainferry.cli import ranktable
+from trainferry.cli.parser import Parser
 from trainferry.errors import DataError, UsageError
 
 
 def run(*arguments: object) -> int:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     ranktable.add_parser(parser.add_subparsers())
     parsed = parser.parse_args(["ranktable", *map(str, arguments)])
     return int(parsed.run(parsed))

@@ -30,3 +30,16 @@ def fake_python(path: Path, **facts: object) -> Path:
     """A program that answers the question for facts, after some noise."""
     answer = json.dumps({**FACTS, **facts})
     return write_program(path, f"print('noise')\nprint(sys.argv[2] + {answer!r})")
+
+
+def running_python(path: Path, **facts: object) -> Path:
+    """A program that says it has TensorFlow, and runs scripts as this Python does."""
+    answer = json.dumps({**FACTS, **facts})
+    program = (
+        "import os\n"
+        "if sys.argv[1].endswith('interpreter_facts.py'):\n"
+        f"    print(sys.argv[2] + {answer!r})\n"
+        "else:\n"
+        f"    os.execv({PYTHON!r}, [{PYTHON!r}, *sys.argv[1:]])"
+    )
+    return write_program(path, program)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import json
 from pathlib import Path
@@ -14,6 +13,7 @@ from PIL import Image
 from tests.train.sign_data import LONGEST, SIDE, draw_sign, small_charset
 from tests.train.sign_run import VIEWS, open_signs_run, write_signs, write_view
 from trainferry.cli import predict as command
+from trainferry.cli.parser import Parser
 from trainferry.errors import PictureError, UsageError
 from trainferry.train.build import OpenRun
 from trainferry.train.data.pictures import encode_png
@@ -67,7 +67,7 @@ def read_all(reader: Reader, paths: list[Path]) -> list[WordAnswer]:
 
 
 def call(*arguments: object) -> int:
-    parser = argparse.ArgumentParser()
+    parser = Parser()
     command.add_parser(parser.add_subparsers())
     parsed = parser.parse_args(["predict", *(str(each) for each in arguments)])
     return int(parsed.run(parsed))

@@ -19,6 +19,7 @@ COMMANDS = (
     "quickstart",
     "migrate",
     "rules",
+    "rehearse",
     "data",
     "train",
     "evaluate",

@@ -85,7 +85,7 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from trainferry.migrate.baseline import without_baseline, write_baseline
     from trainferry.migrate.pipeline import migrate_project
-    from trainferry.migrate.report.groups import counted
+    from trainferry.report.words import counted
 
     started = time.monotonic()
     migration = migrate_project(arguments.project, _options(arguments))
@@ -138,8 +138,8 @@ def _show(migration: Migration, arguments: argparse.Namespace) -> None:
 
 
 def _write(migration: Migration, arguments: argparse.Namespace) -> None:
-    from trainferry.migrate.report.groups import counted
     from trainferry.migrate.write import write_in_place, write_tree
+    from trainferry.report.words import counted
 
     if arguments.to:
         tree = write_tree(migration, arguments.to, _launch_kit(migration))

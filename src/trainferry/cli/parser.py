@@ -5,11 +5,29 @@ from __future__ import annotations
 import argparse
 import difflib
 import re
-from typing import NoReturn
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 
 class Parser(argparse.ArgumentParser):
     """Parses the command line; its commands' parsers are of this class too."""
+
+    after_dashes: str | None = None
+    """Where the words after `--` go, as they are; None leaves them to argparse."""
+
+    def parse_known_args(  # type: ignore[override]  # argparse has it overloaded
+        self,
+        args: Sequence[str] | None = None,
+        namespace: Any = None,  # noqa: ANN401
+    ) -> tuple[Any, list[str]]:
+        if self.after_dashes is None:
+            return super().parse_known_args(args, namespace)
+        words = list(sys.argv[1:] if args is None else args)
+        place = words.index("--") if "--" in words else len(words)
+        parsed, unknown = super().parse_known_args(words[:place], namespace)
+        setattr(parsed, self.after_dashes, words[place + 1 :])
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {_plainly(message)}\n\nhint: {self._hint(message)}\n")

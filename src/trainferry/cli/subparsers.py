@@ -6,4 +6,6 @@ import argparse
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+    from trainferry.cli.parser import Parser
+
+    Subparsers = argparse._SubParsersAction[Parser]

@@ -138,7 +138,7 @@ def _refusal(executable: Path, problem: str, hint: str) -> RehearsalError:
 
 def _executable(asked: Path) -> Path:
     """A path, or a name on the PATH."""
-    found = shutil.which(asked)
+    found = shutil.which(asked) or shutil.which(asked.absolute())
     if found is None:
         raise RehearsalError(
             f"{asked} is not a program that can be run",

@@ -16,9 +16,9 @@ from trainferry.migrate.migration import MigratedFile, Migration
 from trainferry.migrate.options import Options
 from trainferry.migrate.pipeline import migrate_project
 from trainferry.migrate.report.html import html_report
-from trainferry.migrate.report.html_pieces import shown
 from trainferry.migrate.report.side_by_side import Mark, side_by_side
 from trainferry.migrate.rule import Outcome
+from trainferry.report.pieces import shown
 
 TRAINING = b"""\
 import tensorflow as tf

@@ -55,3 +55,18 @@ def test_behind_the_layer(sentence: str) -> None:
 @pytest.mark.parametrize("sentence", sentences("slim_checks.py"))
 def test_with_slim(sentence: str) -> None:
     assert outcomes("slim_checks.py")[sentence] == ""
+
+
+@pytest.mark.slow
+def test_a_script_called_keras_does_not_hide_keras(tmp_path: Path) -> None:
+    script = tmp_path / "keras.py"
+    script.write_text("import tensorflow as tf\nprint(tf.keras.layers.Dense.__name__)\n")
+    done = subprocess.run(
+        [python_for("2.15"), str(script)],
+        env=environment("2.15"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.stdout == "Dense\n", done.stderr

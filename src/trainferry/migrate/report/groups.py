@@ -11,6 +11,7 @@ from trainferry.migrate.dispatch import Failure
 from trainferry.migrate.migration import Migration, Told
 from trainferry.migrate.rule import Concern, Outcome
 from trainferry.migrate.support import Verdict
+from trainferry.report.words import counted
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,3 @@ def api_counts(migration: Migration) -> Counter[Verdict]:
     for api in migration.apis:
         counts[api.support.verdict] += len(api.places)
     return counts
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 file`, `12 files`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

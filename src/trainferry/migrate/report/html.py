@@ -1,15 +1,8 @@
-"""The report as one HTML page that needs nothing else: open it from a file, print it, send it.
-
-What comes from the project is shown, never run: every text is escaped, and the page allows no
-script but its own.
-"""
+"""The report of a migration as one HTML page."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator
-from importlib import resources
 
 from trainferry import __version__
 from trainferry.migrate.entries import Entry
@@ -18,32 +11,15 @@ from trainferry.migrate.report import chinese
 from trainferry.migrate.report.html_apis import apis_section
 from trainferry.migrate.report.html_changes import changes_section
 from trainferry.migrate.report.html_findings import findings_section
-from trainferry.migrate.report.html_pieces import both, code, path_text, section, shown
 from trainferry.migrate.rule import Outcome, Rule
+from trainferry.report.page import html_page
+from trainferry.report.pieces import both, code, path_text, section, shown
 
 
 def html_report(migration: Migration) -> str:
     """The whole page, in English and Chinese."""
-    files = resources.files("trainferry.migrate.report")
-    style = "\n" + files.joinpath("page.css").read_text("utf-8")
-    script = "\n" + files.joinpath("page.js").read_text("utf-8")
-    policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    title = shown(f"{migration.root.resolve().name}: {migration.verdict.value}")
-    body = "\n".join(_parts(migration))
-    return (
-        '<!doctype html>\n<html lang="en" data-language="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n"
-        f"<script>{script}</script>\n</body>\n</html>\n"
-    )
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    title = f"{migration.root.resolve().name}: {migration.verdict.value}"
+    return html_page(title, "\n".join(_parts(migration)))
 
 
 def _parts(migration: Migration) -> Iterator[str]:

@@ -8,7 +8,8 @@ from trainferry.migrate.apis import ApiUse
 from trainferry.migrate.migration import Migration
 from trainferry.migrate.report import chinese
 from trainferry.migrate.report.groups import api_counts
-from trainferry.migrate.report.html_pieces import (
+from trainferry.migrate.support import Verdict
+from trainferry.report.pieces import (
     both,
     code,
     path_text,
@@ -18,7 +19,6 @@ from trainferry.migrate.report.html_pieces import (
     shown,
     table,
 )
-from trainferry.migrate.support import Verdict
 
 _FIRST_PLACES = 4
 _MOST_PLACES = 60

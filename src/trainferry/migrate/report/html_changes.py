@@ -9,9 +9,10 @@ from trainferry.migrate.migration import MigratedFile, Migration, Told
 from trainferry.migrate.reading.encoding import decode
 from trainferry.migrate.reading.notebook import read_notebook
 from trainferry.migrate.report import chinese
-from trainferry.migrate.report.html_pieces import badge, both, code, path_text, section, shown
+from trainferry.migrate.report.html_pieces import badge
 from trainferry.migrate.report.side_by_side import Mark, side_by_side
 from trainferry.migrate.rule import Outcome
+from trainferry.report.pieces import both, code, path_text, section, shown
 
 _MOST_OPEN = 50  # files; the others open when they are asked for
 

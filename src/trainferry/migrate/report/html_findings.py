@@ -9,8 +9,9 @@ from itertools import groupby
 from trainferry.migrate.migration import Migration, Told
 from trainferry.migrate.report import chinese
 from trainferry.migrate.report.groups import place
-from trainferry.migrate.report.html_pieces import (
-    badge,
+from trainferry.migrate.report.html_pieces import badge
+from trainferry.migrate.rule import Concern, Outcome
+from trainferry.report.pieces import (
     both,
     code,
     counted_choices,
@@ -21,7 +22,6 @@ from trainferry.migrate.report.html_pieces import (
     shown,
     table,
 )
-from trainferry.migrate.rule import Concern, Outcome
 
 _TITLES = (("#", "#"), ("outcome", "结果"), ("where", "位置"), ("what", "说明"))
 _ORDER = (Outcome.BY_HAND, Outcome.CHECK, Outcome.CHANGED)

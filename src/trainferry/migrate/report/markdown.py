@@ -8,12 +8,12 @@ from trainferry.migrate.migration import Migration, Verdict
 from trainferry.migrate.report.groups import (
     Group,
     api_counts,
-    counted,
     grouped,
     grouped_failures,
     place,
 )
 from trainferry.migrate.rule import Outcome
+from trainferry.report.words import counted
 
 _MOST_PLACES = 20
 _TITLES = {

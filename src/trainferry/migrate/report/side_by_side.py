@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise, zip_longest
 from typing import TypeAlias
 
-from trainferry.migrate.report.html_pieces import shown
+from trainferry.report.pieces import shown
 
 _AROUND = 3  # equal lines shown before and after a difference
 _LONGEST = 2000  # characters of a line that are shown

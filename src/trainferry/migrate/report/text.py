@@ -10,16 +10,15 @@ from trainferry.migrate.migration import Migration, Verdict
 from trainferry.migrate.report.groups import (
     Group,
     api_counts,
-    counted,
     grouped,
     grouped_failures,
     place,
 )
 from trainferry.migrate.rule import Concern, Outcome
+from trainferry.report.words import counted, painted
 
 _MOST_PLACES = 4
 _MOST_LINES = 12
-_STYLES = {"red": "31", "yellow": "33", "green": "32", "bold": "1", "dim": "2", "cyan": "36"}
 
 
 def text_report(migration: Migration, *, colour: bool, width: int = 100) -> str:
@@ -128,9 +127,7 @@ class _Text:
                 yield f"  … and {len(migration.unreadable) - _MOST_LINES:,} more: see the report"
 
     def paint(self, text: str, *styles: str) -> str:
-        if not self.colour:
-            return text
-        return f"\033[{';'.join(_STYLES[style] for style in styles)}m{text}\033[0m"
+        return painted(text, *styles) if self.colour else text
 
 
 _WORD = {Outcome.CHANGED: "rewritten", Outcome.CHECK: "to check", Outcome.BY_HAND: "by hand"}

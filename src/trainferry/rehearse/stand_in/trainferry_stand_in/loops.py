@@ -4,6 +4,8 @@ import tensorflow as tf
 
 from trainferry_stand_in import sessions
 from trainferry_stand_in.errors import RefusedType, RefusedValue
+from trainferry_stand_in.notes import note
+from trainferry_stand_in.npu_session import npu_entry
 
 SCOPE = "npu_runconfig"
 NAMES = ("iterations_per_loop", "loop_cond", "one", "zero")
@@ -49,6 +51,22 @@ def group_for_loop(train_op):
 def load_loop(sess, steps):
     """Write the number of steps into the variables of the session, and loop as often."""
     check_steps(steps)
+    _check_session(sess, steps)
     for name, value in zip(NAMES, (steps - 1, 0, 1, 0)):
         loop_variable(name).load(value, session=sess)
     sessions.set_loop(sess, steps)
+
+
+def _check_session(sess, steps):
+    """The option of the session must say the same number."""
+    config = getattr(sess, "_config", None)
+    if not sessions.has_npu(config):
+        return
+    options = npu_entry(config).parameter_map
+    said = options["iterations_per_loop"].i if "iterations_per_loop" in options else 1
+    if said != steps:
+        note(
+            "loop-differs",
+            f"the train step is made for {steps} steps per loop, but the session's "
+            f"`iterations_per_loop` is {said}",
+        )

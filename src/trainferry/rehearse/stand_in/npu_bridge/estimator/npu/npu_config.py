@@ -146,6 +146,7 @@ class NPURunConfig(tf.estimator.RunConfig):
             )
         if save_checkpoints_steps is None and save_checkpoints_secs is None:
             save_checkpoints_steps = _STEPS_BETWEEN_CHECKPOINTS
+        _check_loop(iterations_per_loop, given)
         super().__init__(
             model_dir=model_dir,
             tf_random_seed=tf_random_seed,
@@ -234,6 +235,25 @@ def _check(options):
             note("npu-option", problem.message)
     if refused:
         raise RefusedValue("NPURunConfig: " + "; ".join(refused))
+
+
+def _check_loop(steps, given):
+    """What happens every so many steps has to fall between two loops on the device."""
+    if steps <= 1:
+        return
+    for name, check in (
+        ("save_checkpoints_steps", "loop-and-saving"),
+        ("save_summary_steps", "loop-and-logging"),
+        ("log_step_count_steps", "loop-and-logging"),
+    ):
+        every = given[name]
+        is_default = name == "log_step_count_steps" and every == 100
+        if every and every % steps and not is_default:
+            note(
+                check,
+                f"`{name}` is {every}, but the host sees every {steps}th step only "
+                "(`iterations_per_loop`)",
+            )
 
 
 def _check_cluster(distribute, mix_compile_mode):

@@ -15,6 +15,7 @@ from npu_bridge.estimator.npu.npu_hook import (
 from trainferry_stand_in import loops, ranks, state
 from trainferry_stand_in.errors import RefusedValue
 from trainferry_stand_in.host_calls import HostCallHook, check_host_call
+from trainferry_stand_in.notes import note
 
 
 @contextlib.contextmanager
@@ -103,8 +104,12 @@ class NPUEstimator(tf.estimator.Estimator):
         state.start()
         if ranks.world_size() > 1 and not self._npu_config.horovod_mode:
             hooks.append(NPUBroadcastGlobalVariablesHook(0, ranks.world_rank()))
-        if self._npu_config.iterations_per_loop > 1:
-            hooks.append(SetIterationsVarHook(self._npu_config.iterations_per_loop))
+        loop = self._npu_config.iterations_per_loop
+        if loop > 1:
+            hooks.append(SetIterationsVarHook(loop))
+            asked = steps or max_steps or 0
+            if asked % loop:
+                note("loop-and-steps", f"{asked} steps are no multiple of a loop of {loop} steps")
         return [*hooks, NPUShutDownHook()]
 
     def _convert_eval_steps_to_hooks(self, steps):

@@ -6,13 +6,16 @@ from npu_bridge.estimator.npu.npu_loss_scale_manager import FixedLossScaleManage
 from npu_bridge.hccl import hccl_ops
 from npu_bridge.helper import helper
 from trainferry_stand_in import ranks
-from trainferry_stand_in.calls import marked
+from trainferry_stand_in.calls import mark, marked
 from trainferry_stand_in.errors import RefusedValue
 from trainferry_stand_in.loss_scale import all_finite, check_manager, scaled, unscaled
 from trainferry_stand_in.notes import note
 from trainferry_stand_in.overflow import OverflowStatus
 
 gen_npu_ops = helper.get_gen_ops()
+
+# What the optimizer adds by itself, and no script asked for.
+_OWN = "NPULossScaleOptimizer"
 
 
 class NPULossScaleOptimizer(tf.train.Optimizer):
@@ -67,11 +70,12 @@ class NPULossScaleOptimizer(tf.train.Optimizer):
             return self._opt.apply_gradients(grads_and_vars, global_step, name)
 
         finite = self._finite([gradient for gradient, _ in grads_and_vars])
-        update = self._loss_scale_manager.update_loss_scale(finite)
+        with marked(_OWN):
+            update = self._loss_scale_manager.update_loss_scale(finite)
         look = getattr(self._loss_scale_manager, "get_enable_overflow_check", lambda: True)
         # Gradients are read by both, so nothing may be updated before they are known.
         with tf.control_dependencies([finite]):
-            step = tf.cond(finite, apply, tf.no_op) if look() else apply()
+            step = mark(tf.cond(finite, apply, tf.no_op), _OWN) if look() else apply()
         return tf.group(step, update)
 
     def get_slot(self, *args, **kwargs):

@@ -2,6 +2,7 @@
 const page = document.documentElement;
 const form = document.getElementById("filters");
 const names = document.getElementById("api-filters");
+const choices = form ? [...form.querySelectorAll("select")] : [];
 const rows = [...document.querySelectorAll("tr.finding")];
 const texts = rows.map((row) => row.textContent.toLowerCase());
 
@@ -30,7 +31,7 @@ function filterFindings() {
   let previous = "";
   rows.forEach((row, index) => {
     const fits = outcomes.has(row.dataset.outcome)
-      && ["concern", "rule", "file"].every((key) => !form[key].value || form[key].value === row.dataset[key])
+      && choices.every((choice) => !choice.value || row.dataset[choice.name].split("\n").includes(choice.value))
       && texts[index].includes(wanted);
     row.hidden = !fits;
     if (!fits) return;

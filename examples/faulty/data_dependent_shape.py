@@ -1,0 +1,18 @@
+"""Hard samples are picked out, and how many there are depends on the loss."""
+
+import numpy as np
+import tensorflow as tf
+from npu_bridge.npu_init import *
+
+images = tf.placeholder(tf.float32, [4, 8])
+labels = tf.placeholder(tf.int32, [4])
+logits = tf.matmul(images, tf.get_variable("w", [8, 3]))
+
+losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+loss = tf.reduce_sum(tf.boolean_mask(losses, losses > 0.1))  # fault: data-dependent-shape
+train_op = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+
+with tf.Session(config=npu_config_proto()) as sess:
+    sess.run(tf.global_variables_initializer())
+    for _ in range(3):
+        sess.run(train_op, {images: np.ones([4, 8]), labels: np.zeros([4])})

@@ -1,0 +1,27 @@
+"""The path and the mode of a dump are swapped."""
+
+import numpy as np
+import tensorflow as tf
+from npu_bridge.npu_init import *
+
+images = tf.placeholder(tf.float32, [4, 8])
+labels = tf.placeholder(tf.int32, [4])
+logits = tf.matmul(images, tf.get_variable("w", [8, 3]))
+loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+train_op = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+
+config = tf.ConfigProto()
+entry = config.graph_options.rewrite_options.custom_optimizers.add()
+entry.name = "NpuOptimizer"
+entry.parameter_map["use_off_line"].b = True
+
+entry.parameter_map["enable_dump_debug"].b = True
+entry.parameter_map["dump_path"].s = tf.compat.as_bytes("all")
+entry.parameter_map["dump_debug_mode"].s = tf.compat.as_bytes("/tmp/dump")
+config.graph_options.rewrite_options.remapping = RewriterConfig.OFF
+config.graph_options.rewrite_options.memory_optimization = RewriterConfig.OFF
+
+with tf.Session(config=config) as sess:  # fault: swapped-dump-keys
+    sess.run(tf.global_variables_initializer())
+    for _ in range(3):
+        sess.run(train_op, {images: np.ones([4, 8]), labels: np.zeros([4])})

@@ -1,0 +1,25 @@
+"""A session that is kept and never closed."""
+
+import numpy as np
+import tensorflow as tf
+from npu_bridge.npu_init import *
+
+images = tf.placeholder(tf.float32, [4, 8])
+labels = tf.placeholder(tf.int32, [4])
+logits = tf.matmul(images, tf.get_variable("w", [8, 3]))
+loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+train_op = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+
+
+class Trainer:
+    def __init__(self):
+        self.sess = tf.Session(config=npu_config_proto())  # fault: unclosed-session
+
+    def train(self):
+        self.sess.run(tf.global_variables_initializer())
+        for _ in range(3):
+            self.sess.run(train_op, {images: np.ones([4, 8]), labels: np.zeros([4])})
+
+
+trainer = Trainer()
+trainer.train()

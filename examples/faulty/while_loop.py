@@ -1,0 +1,28 @@
+"""A loop that TensorFlow runs, not Python."""
+
+import numpy as np
+import tensorflow as tf
+from npu_bridge.npu_init import *
+
+images = tf.placeholder(tf.float32, [4, 8])
+labels = tf.placeholder(tf.int32, [4])
+
+
+def is_short(number, _):
+    return number < 3
+
+
+def add(number, total):
+    return number + 1, total + images
+
+
+start = (tf.constant(0), tf.zeros([4, 8]))
+_, total = tf.while_loop(is_short, add, start)  # fault: while-loop
+logits = tf.matmul(total, tf.get_variable("w", [8, 3]))
+loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+train_op = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+
+with tf.Session(config=npu_config_proto()) as sess:
+    sess.run(tf.global_variables_initializer())
+    for _ in range(3):
+        sess.run(train_op, {images: np.ones([4, 8]), labels: np.zeros([4])})

@@ -1,0 +1,1 @@
+"""Comparing the numbers of two runs."""

@@ -1,0 +1,1 @@
+"""`horovod.tensorflow.keras.callbacks` for one process."""

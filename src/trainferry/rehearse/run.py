@@ -1,0 +1,70 @@
+"""Rehearses a project: runs it and its original, checks what they told, and writes it down."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+from trainferry.rehearse.findings import gather_findings
+from trainferry.rehearse.plan import Plan
+from trainferry.rehearse.prepare.copy import MARK, is_run_folder
+from trainferry.rehearse.prepare.tiny import Cutter
+from trainferry.rehearse.ranks import Show
+from trainferry.rehearse.rehearsal import Outcome, Rehearsal
+from trainferry.rehearse.rehearsal_json import write_rehearsal
+from trainferry.rehearse.sides import Went, run_side
+from trainferry.rehearse.tasks import plan_sides
+
+
+def rehearse(plan: Plan, show: Show) -> Rehearsal:
+    """Do all of it; `rehearsal.json` in the run folder holds what is returned."""
+    began = time.monotonic()
+    make_folder(plan, show)
+    cutter = Cutter(plan.folder / "data", plan.wishes.tiny)
+    prepared: list[str] = []
+    sides: list[Went] = []
+    for task in plan_sides(plan):
+        if _is_pointless(sides):
+            prepared.append(f"{task.title} was not run: the run before it did not end well")
+            continue
+        went = run_side(task, plan, cutter, show)
+        prepared += went.prepared
+        sides.append(went)
+    gathered = gather_findings(sides)
+    rehearsal = Rehearsal(
+        plan=plan.as_json(),
+        sides=tuple(went.side for went in sides),
+        findings=gathered.findings,
+        compared=gathered.compared,
+        prepared=tuple(dict.fromkeys(prepared)),
+        lines=gathered.lines,
+        seconds=time.monotonic() - began,
+    )
+    write_rehearsal(rehearsal, plan.folder)
+    return rehearsal
+
+
+def make_folder(plan: Plan, show: Show) -> None:
+    """Make the run folder and note the command in it; an earlier rehearsal makes room."""
+    if is_run_folder(plan.folder):
+        show.say(f"{plan.folder} holds an earlier rehearsal, which is replaced")
+        _empty(plan.folder)
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(plan.as_json(), indent=1)
+    (plan.folder / MARK).write_text(text, encoding="utf-8")
+
+
+def _empty(folder: Path) -> None:
+    """The mark goes last: a folder that is half empty is still known as ours."""
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == MARK):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _is_pointless(sides: list[Went]) -> bool:
+    """A comparison with a run that failed says nothing."""
+    return any(rank.outcome is not Outcome.GOOD for went in sides for rank in went.side.ranks)

@@ -1,0 +1,1 @@
+"""Follows what the checks ask about: shapes to their roots, loops, options, operators."""
