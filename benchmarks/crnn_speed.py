@@ -35,10 +35,10 @@ from trainferry.devices.precision import autocast
 from trainferry.train.benchmark import benchmark, synthetic_batches
 from trainferry.train.build import synthetic_run
 from trainferry.train.data.batches import Batch
-from trainferry.train.loop import train_step
 from trainferry.train.recipe.read import read_recipe
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.run import Run
+from trainferry.train.step import train_step
 
 PARTS = ("start", "forward", "loss", "backward", "update")
 PROFILED_STEPS = 3

@@ -6,10 +6,11 @@ import copy
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from trainferry.devices.capture import capture, capture_helps
-from trainferry.devices.device import find_accelerators
+from trainferry.devices.capture import REHEARSALS, Recorded, capture, capture_helps
+from trainferry.devices.device import find_accelerators, seed_device
+from trainferry.errors import DeviceError
 
 HAS_GPU = any(device.type == "cuda" for device in find_accelerators())
 
@@ -40,3 +41,59 @@ def test_a_replayed_step_gives_the_gradients_and_statistics_of_a_plain_one() -> 
     for kept, moved in zip(plain.buffers(), replayed.buffers(), strict=True):
         torch.testing.assert_close(kept, moved)
     assert torch.equal(plain.eval()(images[0]), replayed.eval()(images[0]))
+
+
+def test_where_nothing_is_recorded_every_call_does_the_work() -> None:
+    total = torch.zeros(())
+
+    def work() -> tuple[Tensor, ...]:
+        total.add_(1)
+        return (total,)
+
+    recorded = Recorded(work, torch.device("cpu"))
+    assert [float(recorded()[0]) for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+    assert not recorded.is_recorded
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not HAS_GPU, reason="needs an NVIDIA GPU")
+def test_recorded_work_is_done_once_for_every_call() -> None:
+    device = torch.device("cuda")
+    total, step = torch.zeros((), device=device), torch.ones((), device=device)
+    calls: list[None] = []
+
+    def work() -> tuple[Tensor, ...]:
+        calls.append(None)
+        total.add_(step)
+        return total, torch.rand(3, device=device)
+
+    recorded = Recorded(work, device)
+    drawn = []
+    for number in range(8):
+        step.fill_(number)
+        seed_device(number % 4, device)
+        sums, random = recorded()
+        assert float(sums) == sum(range(number + 1))
+        drawn.append(random.clone())
+    assert recorded.is_recorded
+    assert len(calls) == REHEARSALS + 1
+    for first, again in zip(drawn[:4], drawn[4:], strict=True):
+        assert torch.equal(first, again)
+    assert not torch.equal(drawn[4], drawn[5])
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not HAS_GPU, reason="needs an NVIDIA GPU")
+def test_work_that_cannot_be_recorded_is_told() -> None:
+    device = torch.device("cuda")
+    value = torch.ones(1, device=device)
+
+    def work() -> tuple[Tensor, ...]:
+        return (value * float(value),)  # asks the device, which a recording cannot
+
+    recorded = Recorded(work, device)
+    for _ in range(REHEARSALS):
+        recorded()
+    with pytest.raises(DeviceError, match="could not be recorded") as caught:
+        recorded()
+    assert "loop.captured=false" in caught.value.hint

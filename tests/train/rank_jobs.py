@@ -25,11 +25,12 @@ from trainferry.train.build import build_run
 from trainferry.train.data.batches import Batch
 from trainferry.train.gradients import GradientMean
 from trainferry.train.journal import Evaluated, Event, Logged
-from trainferry.train.loop import resume, step_seed, train, train_step
+from trainferry.train.loop import resume, train
 from trainferry.train.networks.inception_v3 import ViewNorm
 from trainferry.train.networks.layers import DebiasedNorm
 from trainferry.train.norms import synchronise_norms
 from trainferry.train.run import Run
+from trainferry.train.step import step_seed, train_step
 
 CPU = torch.device("cpu")
 STEPS = 6

@@ -24,8 +24,9 @@ from trainferry.train.checkpoint import find_checkpoint, list_checkpoints, load_
 from trainferry.train.data.tfrecord import write_records
 from trainferry.train.data.words.alphabet import LATIN36
 from trainferry.train.journal import Evaluated, Event, Logged, Said
-from trainferry.train.loop import resume, train, train_step
+from trainferry.train.loop import resume, train
 from trainferry.train.run import Run
+from trainferry.train.step import train_step
 from trainferry.train.transfer import transfer_weights
 
 CPU = torch.device("cpu")

@@ -1,23 +1,117 @@
-"""A network's forward and backward pass recorded once and replayed, where a device can do that.
+"""Work recorded once and replayed, where a device can do that: a whole step, or a network.
 
-A network of hundreds of small layers keeps a GPU waiting for the program that starts its kernels;
-replayed as one graph they follow each other without a gap.
+Hundreds of small layers keep a GPU waiting for the program that starts their kernels; replayed as
+one graph they follow each other without a gap.
 """
 
 from __future__ import annotations
 
+import gc
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from trainferry.devices.device import KINDS, is_emulated
 from trainferry.devices.precision import Precision, half_of
+from trainferry.errors import DeviceError
+
+REHEARSALS = 3
+
+Work = Callable[[], tuple[Tensor, ...]]
 
 
 def capture_helps(device: torch.device) -> bool:
     return KINDS[device.type].captures and not is_emulated(device)
+
+
+class Recorded:
+    """Work on tensors that stay where they are: done a few times, then recorded and replayed.
+
+    The first calls do the work as it is, so that all libraries have made their choices before
+    the recording. Where the device records nothing, every call is like that. What a call returns
+    holds until the next one. Random numbers follow the seed that is set before a call; whatever
+    else the host decides inside the work stays as it was when it was recorded.
+    """
+
+    def __init__(self, work: Work, device: torch.device) -> None:
+        self._work = work
+        self._device = device
+        self._records = capture_helps(device)
+        self._rehearsals = 0
+        self._graph: _Graph | None = None
+        self._stream: Any = None
+        self._results: tuple[Tensor, ...] = ()
+
+    @property
+    def is_recorded(self) -> bool:
+        return self._graph is not None
+
+    def __call__(self) -> tuple[Tensor, ...]:
+        if not self._records:
+            return self._work()
+        if self._graph is None and self._rehearsals < REHEARSALS:
+            self._rehearsals += 1
+            return self._rehearse()
+        if self._graph is None:
+            self._graph = self._record()
+        self._graph.replay()
+        return self._results
+
+    def _rehearse(self) -> tuple[Tensor, ...]:
+        """Work on the stream of the recording: autograd remembers where gradients were made."""
+        module: Any = torch.get_device_module(self._device)
+        if self._stream is None:
+            torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
+            self._stream = module.Stream(self._device)
+        outside = module.current_stream(self._device)
+        self._stream.wait_stream(outside)
+        with _quietly(), module.stream(self._stream):
+            results = self._work()
+        outside.wait_stream(self._stream)
+        return results
+
+    def _record(self) -> _Graph:
+        gc.collect()  # what is freed while the device records would be part of the recording
+        try:
+            with _quietly(), _recording(self._device, self._stream) as graph:
+                self._results = self._work()
+        except RuntimeError as error:
+            raise DeviceError(
+                f"the training step could not be recorded: {str(error).splitlines()[0]}",
+                hint="pass --set loop.captured=false: steps take longer and need no recording",
+            ) from error
+        return graph
+
+
+class _Graph(Protocol):
+    def replay(self) -> None: ...
+
+
+@contextmanager
+def _recording(device: torch.device, stream: Any) -> Iterator[_Graph]:  # noqa: ANN401  # of any backend
+    """Record what is started inside; other threads, which read data, may go on."""
+    graph: Any
+    accelerator = torch.accelerator.current_accelerator()
+    if hasattr(torch.accelerator, "Graph") and accelerator and accelerator.type == device.type:
+        graph = torch.accelerator.Graph(capture_error_mode="thread_local")
+        with torch.get_device_module(device).stream(stream), graph:
+            yield graph
+        return
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+        yield graph
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Attempting to run cuBLAS")
+        warnings.filterwarnings("ignore", message="This instance was constructed with capturable")
+        yield
 
 
 def capture(network: nn.Module, examples: Sequence[Tensor], precision: Precision) -> None:
@@ -32,10 +126,9 @@ def capture(network: nn.Module, examples: Sequence[Tensor], precision: Precision
     # Gradients are made on the stream of the recording and used on another: that is meant.
     torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
     with (
-        warnings.catch_warnings(),
+        _quietly(),
         torch.autocast(device.type, dtype=half, enabled=half is not None, cache_enabled=False),
     ):
-        warnings.filterwarnings("ignore", message="Attempting to run cuBLAS")
         torch.cuda.make_graphed_callables(network, tuple(examples))
     with torch.no_grad():
         for buffer, value in kept:

@@ -52,6 +52,7 @@ class LossScale:
         self.options = options
         self.value = 1.0 if options.mode == "none" else options.start
         self.overflows = 0
+        self.overflows_in_a_row = 0
         self._good_steps = 0
         self._bad_steps = 0
 
@@ -72,15 +73,12 @@ class LossScale:
         gradients = [each.grad for each in parameters if each.grad is not None]
         if not gradients:
             return torch.tensor(True)
-        first = gradients[0]
-        overflow = torch.zeros((), device=first.device)
-        factor = torch.full((), 1.0 / self.value, device=first.device)
-        for group in _by_dtype(gradients):
-            torch._amp_foreach_non_finite_check_and_unscale_(group, overflow, factor)
-        return overflow == 0
+        factor = torch.full((), 1.0 / self.value, device=gradients[0].device)
+        return multiply_gradients(gradients, factor) == 0
 
     def update(self, finite: bool) -> None:
         """Count one step, and move a dynamic scale."""
+        self.overflows_in_a_row = 0 if finite else self.overflows_in_a_row + 1
         if not finite:
             self.overflows += 1
         if self.options.mode != "dynamic":
@@ -123,6 +121,14 @@ class LossScale:
             self.value = value
         self._good_steps = 0
         self._bad_steps = 0
+
+
+def multiply_gradients(gradients: list[Tensor], factor: Tensor) -> Tensor:
+    """Multiply in place; return 1.0 where one of them is no finite number, else 0.0."""
+    overflow = torch.zeros((), device=gradients[0].device)
+    for group in _by_dtype(gradients):
+        torch._amp_foreach_non_finite_check_and_unscale_(group, overflow, factor)
+    return overflow
 
 
 def _check(options: LossScaleOptions) -> None:

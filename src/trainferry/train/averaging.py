@@ -17,11 +17,23 @@ class WeightAverage:
         self._live = _floating_state(network)
         self.values = {name: tensor.detach().clone() for name, tensor in self._live.items()}
 
+    def share(self, step: int) -> float:
+        """How far the average moves towards the weights after update number `step`."""
+        return 1 - min(self.decay, (1 + step) / (10 + step))
+
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Take in the weights after update number `step`."""
-        decay = min(self.decay, (1 + step) / (10 + step))
-        torch._foreach_lerp_(list(self.values.values()), list(self._live.values()), 1 - decay)
+        averages, live = list(self.values.values()), list(self._live.values())
+        torch._foreach_lerp_(averages, live, self.share(step))
+
+    @torch.no_grad()
+    def take_in(self, share: Tensor) -> None:
+        """Take in the weights by a share that only the device knows, without asking for it."""
+        averages, live = list(self.values.values()), list(self._live.values())
+        moves = torch._foreach_sub(live, averages)
+        torch._foreach_mul_(moves, share)
+        torch._foreach_add_(averages, moves)
 
     @torch.no_grad()
     def restore(self, values: dict[str, Tensor]) -> None:

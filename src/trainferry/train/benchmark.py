@@ -22,9 +22,9 @@ from trainferry.devices.device import (
 from trainferry.errors import UsageError
 from trainferry.train.build import synthetic_run
 from trainferry.train.data.batches import Batch, stream_places
-from trainferry.train.loop import train_step
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.run import Run
+from trainferry.train.step import train_step
 
 WARM_UP = 5
 ROUNDS = 10
@@ -63,6 +63,7 @@ def benchmark(recipe: Recipe, device: torch.device, steps: int) -> Speed:
         train_step(run, batch)
     seconds = statistics.median(_rounds(run, batches, steps))
     memory = peak_memory_bytes(device)
+    run.settle()
     return Speed(
         recipe=recipe.name,
         device=describe_device(device),

@@ -43,6 +43,7 @@ MAY_CHANGE = {
     "loop.save_epochs",
     "loop.stop_at_score",
     "loop.captured",
+    "loop.whole_step",
     "data.workers",
     "data.minimum_kept",
 }

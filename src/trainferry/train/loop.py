@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
 
-import torch
-from torch import Tensor
-
-from trainferry.devices.capture import capture
-from trainferry.devices.device import seed_device
-from trainferry.devices.precision import autocast
 from trainferry.errors import TrainingError
 from trainferry.train.checkpoint import (
     Checkpoint,
@@ -24,10 +16,8 @@ from trainferry.train.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from trainferry.train.data.batches import Batch
 from trainferry.train.debug.observer import NOBODY, Observer
 from trainferry.train.journal import Ended, Evaluated, Event, Logged, Said, Saved
-from trainferry.train.optimizer import clip_gradients, set_learning_rate
 from trainferry.train.ranks import (
     check_same_weights,
     share_checkpoint,
@@ -37,22 +27,13 @@ from trainferry.train.ranks import (
 from trainferry.train.run import Run
 from trainferry.train.schedule import learning_rate, peak_rate
 from trainferry.train.scores.evaluate import evaluate_together
+from trainferry.train.step import StepResult, train_step
 from trainferry.train.stop import TERMINATED
 from trainferry.train.tasks.task import Snapshot
 from trainferry.train.watch import Watch
 
 Tell = Callable[[Event], None]
 StopAt = Callable[[int], bool]
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """What one batch gave, still on the device."""
-
-    loss: Tensor
-    logits: Tensor
-    updated: bool
-    skipped: int
 
 
 def resume(run: Run) -> bool:
@@ -84,9 +65,11 @@ def train(run: Run, tell: Tell, observer: Observer = NOBODY, is_stopped: StopAt 
     watch = Watch(run)
     batches = run.training_batches()
     unsaved: StepResult | None = None
+    saved = run.step
     while run.step < steps and not stops(run):
         if is_stopped(run.position):
-            if unsaved is not None:
+            run.settle()
+            if unsaved is not None and run.step > saved:
                 _save(run, watch, unsaved, None, tell)
             return _end(run, watch, TERMINATED, tell)
         watch.before_batch()
@@ -96,7 +79,7 @@ def train(run: Run, tell: Tell, observer: Observer = NOBODY, is_stopped: StopAt 
         observer.before_step(batch)
         result = train_step(run, batch)
         observer.after_step()
-        watch.count(updated=result.updated, skipped=result.skipped)
+        watch.count(skipped=result.skipped)
         if not result.updated:
             continue
         unsaved = result
@@ -109,7 +92,7 @@ def train(run: Run, tell: Tell, observer: Observer = NOBODY, is_stopped: StopAt 
             scores = _evaluate(run, tell)
         if run.step % loop.save_every == 0 or last or run.best_step == run.step or stops(run):
             _save(run, watch, result, scores, tell)
-            unsaved = None
+            unsaved, saved = None, run.step
     return _end(run, watch, stops(run) or "all steps done", tell)
 
 
@@ -123,82 +106,6 @@ def stops(run: Run) -> str | None:
     return None
 
 
-def train_step(run: Run, batch: Batch) -> StepResult:
-    """One forward, one backward, one update; no update if the gradients overflowed."""
-    seed_device(step_seed(run.recipe.loop.seed, run.position), run.device)
-    run.position += 1
-    there = batch.to(run.device)
-    run.optimizer.zero_grad(set_to_none=True)
-    statistics = _statistics(run) if run.scale.skips_overflows else {}
-    loss, logits = compute_gradients(run, there)
-    if run.scale.skips_overflows:
-        finite = bool(run.scale.unscale(run.network.parameters()))
-        run.scale.update(finite)
-        if not finite:
-            run.network.load_state_dict(statistics, strict=False)
-            return StepResult(loss, logits, updated=False, skipped=int(batch.skipped))
-    _update(run)
-    return StepResult(loss, logits, updated=True, skipped=int(batch.skipped))
-
-
-def compute_gradients(run: Run, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Add up the gradients of the mean loss of the batch, part by part."""
-    parts = batch.split(run.recipe.optimizer.accumulation)
-    total = torch.zeros((), device=run.device)
-    logits = torch.empty(0)
-    for number, part in enumerate(parts):
-        if number:
-            _seed(run, number)
-        inputs, varied = run.task.vary(part)
-        if not run.group.is_alone:
-            _seed(run, number, run.group.rank)  # ranks must not drop the same features
-        if run.gradients is not None and part is parts[-1]:
-            run.gradients.begin()
-        told = (inputs, *run.task.hints(varied))
-        if run.captures and not run.is_captured:
-            capture(run.network, [part.clone() for part in told], run.recipe.precision.name)
-            run.is_captured = True
-        with autocast(run.device, run.recipe.precision.name):
-            logits = run.network(*told)
-        loss = run.task.losses(logits, varied).mean() / len(parts)
-        run.scale.scale(loss).backward()
-        total = total + loss.detach()
-    if run.gradients is not None:
-        run.gradients.finish()
-    return total, logits.detach()
-
-
-def _statistics(run: Run) -> dict[str, Tensor]:
-    """Keep what the forward pass changes: one overflow would stay in a moving average forever."""
-    return {name: buffer.clone() for name, buffer in run.network.named_buffers()}
-
-
-def _update(run: Run) -> None:
-    recipe = run.recipe
-    if recipe.optimizer.clip_norm:
-        clip_gradients(run.network, recipe.optimizer)
-    rate = learning_rate(recipe.schedule, peak_rate(recipe), run.step)
-    set_learning_rate(run.optimizer, rate)
-    run.optimizer.step()
-    run.step += 1
-    if run.average is not None:
-        run.average.update(run.step)
-
-
-def _seed(run: Run, *more: int) -> None:
-    seed_device(step_seed(run.recipe.loop.seed, run.position, *more), run.device)
-
-
-def step_seed(seed: int, position: int, *more: int) -> int:
-    """Every batch has its own random numbers, so a run can start at any of them.
-
-    `more` is the part of the batch, and the rank where ranks must differ.
-    """
-    words = " ".join(map(str, (seed, position, *more)))
-    digest = hashlib.blake2b(words.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "little") >> 1
-
-
 def _log(run: Run, watch: Watch, result: StepResult, tell: Tell) -> None:
     loss = _finite_loss(run, result)  # reading it waits for the device: log steps only
     seconds = max(time.monotonic() - watch.since, 1e-9)
@@ -207,7 +114,7 @@ def _log(run: Run, watch: Watch, result: StepResult, tell: Tell) -> None:
         Logged(
             step=run.step,
             loss=loss,
-            learning_rate=run.optimizer.param_groups[0]["lr"],
+            learning_rate=learning_rate(run.recipe.schedule, peak_rate(run.recipe), run.step - 1),
             images_per_second=watch.batches * run.recipe.loop.batch / seconds,
             waiting_share=watch.waited / seconds,
             seconds_left=per_step * (run.recipe.schedule.steps - run.step),

@@ -8,6 +8,7 @@ from torch.optim import Optimizer
 
 from trainferry.devices.device import fused_optimizer_available
 from trainferry.errors import CheckpointError
+from trainferry.train.kept import Kept
 from trainferry.train.lars import LARS
 from trainferry.train.recipe.sections import OptimizerRecipe
 
@@ -74,14 +75,52 @@ def clip_gradients(network: nn.Module, recipe: OptimizerRecipe) -> None:
         nn.utils.clip_grad_norm_(network.parameters(), recipe.clip_norm)
         return
     gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
-    norms = torch._foreach_norm(gradients)
-    shares = [torch.clamp(recipe.clip_norm / (norm + 1e-12), max=1.0) for norm in norms]
-    torch._foreach_mul_(gradients, shares)
+    norms = torch.stack(torch._foreach_norm(gradients))
+    shares = torch.clamp(recipe.clip_norm / (norms + 1e-12), max=1.0)
+    torch._foreach_mul_(gradients, shares.unbind())
 
 
-def set_learning_rate(optimizer: Optimizer, rate: float) -> None:
+def set_learning_rate(optimizer: Optimizer, rate: float | Tensor) -> None:
     for group in optimizer.param_groups:
         group["lr"] = rate
+
+
+@torch.no_grad()
+def start_state(optimizer: Optimizer) -> None:
+    """Make the state that the first update would make, so that all updates are alike."""
+    for group in optimizer.param_groups:
+        for weight in group["params"]:
+            state = optimizer.state[weight]
+            if state:
+                continue
+            if isinstance(optimizer, torch.optim.Adam | torch.optim.AdamW):
+                place = weight.device if is_fused(optimizer) else None
+                state["step"] = torch.zeros((), device=place)
+                state["exp_avg"] = torch.zeros_like(weight)
+                state["exp_avg_sq"] = torch.zeros_like(weight)
+            elif group["momentum"]:
+                state["momentum_buffer"] = torch.zeros_like(weight)
+
+
+def let_record(optimizer: Optimizer) -> None:
+    """Allow a device to record the updates of an optimizer that counts its steps there."""
+    for group in optimizer.param_groups:
+        if is_fused(optimizer) and "capturable" in group:
+            group["capturable"] = True
+
+
+def step_unless(optimizer: Optimizer, overflow: Tensor) -> None:
+    """Update, but change nothing where `overflow`, known to the device alone, is 1."""
+    if is_fused(optimizer):
+        optimizer.found_inf = overflow  # type: ignore[attr-defined]  # torch's own way to say so
+        optimizer.step()
+        del optimizer.found_inf  # type: ignore[attr-defined]
+        return
+    weights = [weight for group in optimizer.param_groups for weight in group["params"]]
+    states = [value for weight in weights for value in optimizer.state[weight].values()]
+    kept = Kept([*weights, *(value for value in states if isinstance(value, Tensor))])
+    optimizer.step()
+    kept.restore_if(overflow > 0)
 
 
 def optimizer_state(optimizer: Optimizer, network: nn.Module) -> dict[str, Tensor]:
@@ -110,11 +149,12 @@ def restore_optimizer_state(
             # Checkpoints hold plain rows; fused updates want the layout of the weight.
             value = torch.empty_like(weight, dtype=value.dtype).copy_(value)
         # Adam counts its steps on the CPU unless it is fused.
-        place = weight.device if value.ndim or _counts_on_device(optimizer) else value.device
+        place = weight.device if value.ndim or is_fused(optimizer) else value.device
         optimizer.state[weight][entry] = value.to(place)
 
 
-def _counts_on_device(optimizer: Optimizer) -> bool:
+def is_fused(optimizer: Optimizer) -> bool:
+    """Whether an update is one program for all weights, which also counts on the device."""
     return bool(optimizer.param_groups[0].get("fused"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -30,6 +30,9 @@ from trainferry.train.recipe.read import recipe_to_toml
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.tasks.task import Task
 
+if TYPE_CHECKING:
+    from trainferry.train.whole_step import WholeStep
+
 MOST_IN_EVALUATION = 256
 
 
@@ -52,7 +55,8 @@ class Run:
     validation: Source | None
     workers: int
     captures: bool = False
-    is_captured: bool = False
+    is_captured: bool = False  # the network alone, where there are several ranks
+    whole: WholeStep | None = None  # from the first step on, where the run asks for it
     step: int = 0
     position: int = 0
     best_score: float | None = None
@@ -97,8 +101,14 @@ class Run:
             share=self.share,
         )
 
+    def settle(self) -> None:
+        """Make `step` and the loss scale exact where only the device knew them; may wait for it."""
+        if self.whole is not None:
+            self.whole.settle()
+
     def state(self, scores: dict[str, float] | None = None) -> Checkpoint:
         """Return everything a checkpoint keeps."""
+        self.settle()
         facts: dict[str, Any] = {
             "position": self.position,
             "samples": len(self.source),
@@ -121,6 +131,7 @@ class Run:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint of this run."""
+        self.whole = None  # what it recorded works on tensors that are replaced here
         facts = checkpoint.facts
         samples = facts.get("samples")
         if samples is not None and samples != len(self.source):

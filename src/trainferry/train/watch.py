@@ -22,7 +22,6 @@ class Watch:
         self.waited = 0.0
         self.batches = 0
         self.first_step = run.step
-        self.overflows_in_a_row = 0
         self.skipped = 0
         self.recent: deque[Snapshot] = deque(maxlen=50)
         self.said: str | None = None
@@ -33,11 +32,10 @@ class Watch:
     def after_batch(self) -> None:
         self.waited += time.monotonic() - self._asked
 
-    def count(self, *, updated: bool, skipped: int) -> None:
+    def count(self, *, skipped: int) -> None:
         self.batches += 1
         self.skipped += skipped
-        self.overflows_in_a_row = 0 if updated else self.overflows_in_a_row + 1
-        if self.overflows_in_a_row >= MOST_OVERFLOWS_IN_A_ROW:
+        if self.run.scale.overflows_in_a_row >= MOST_OVERFLOWS_IN_A_ROW:
             raise TrainingError(
                 f"{MOST_OVERFLOWS_IN_A_ROW} batches in a row overflowed at loss scale "
                 f"{self.run.scale.value:g}",

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from trainferry.devices.device import seed_device
 from trainferry.train.data.batches import Batch
-from trainferry.train.loop import compute_gradients, step_seed
 from trainferry.train.run import Run
+from trainferry.train.step import compute_gradients, step_seed
 
 
 def repeat_gradients(run: Run, batch: Batch, position: int, scale: float) -> Tensor:

@@ -16,6 +16,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from trainferry.devices.kernels import runs_kernels
+from trainferry.train.kernels.attention import Steps as KernelSteps
+
 
 @dataclass(frozen=True)
 class StepWeights:
@@ -39,12 +42,15 @@ def attention_steps(given: Tensor, keys: Tensor, features: Tensor, weights: Step
         each.to(kind)
         for each in (weights.recurrent, weights.query, weights.query_bias, weights.score)
     )
+    steps = KernelSteps if runs_kernels(keys) else PlainSteps
     with torch.autocast(given.device.type, enabled=False):
-        states: Tensor = _Steps.apply(weights.clip, given, keys, features.to(kind), *matrices)
+        states: Tensor = steps.apply(weights.clip, given, keys, features.to(kind), *matrices)
     return states
 
 
-class _Steps(torch.autograd.Function):
+class PlainSteps(torch.autograd.Function):
+    """The reference for every device: takes clip, given, keys, features and the weights."""
+
     @staticmethod
     def forward(
         ctx: Any,  # noqa: ANN401 (torch gives it no type)

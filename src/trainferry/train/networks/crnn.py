@@ -15,8 +15,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainferry.train.kernels.max_pool import Windows
+from trainferry.train.networks.layers import apply_norm
+from trainferry.train.networks.pool import max_pool
+
 HEIGHT = 32
 CHANNELS = (64, 128, 256, 256, 512, 512, 512)
+_QUARTER = Windows((2, 2), (2, 2))
+_HALF_AS_HIGH = Windows((2, 1), (2, 1))
 
 
 class CRNN(nn.Module):
@@ -102,18 +108,18 @@ class _Convolutions(nn.Module):
             self.add_module(f"norm{number}", nn.BatchNorm2d(after, 1e-3, 1 - norm_decay))
 
     def forward(self, x: Tensor) -> Tensor:
-        x = functional.max_pool2d(self._layer(1, x), 2)  # B c1 16 W/2
-        x = functional.max_pool2d(self._layer(2, x), 2)  # B c2  8 T
+        x = max_pool(self._layer(1, x), _QUARTER)  # B c1 16 W/2
+        x = max_pool(self._layer(2, x), _QUARTER)  # B c2  8 T
         x = self._layer(4, self._layer(3, x))
-        x = functional.max_pool2d(x, (2, 1))  # B c4  4 T
+        x = max_pool(x, _HALF_AS_HIGH)  # B c4  4 T
         x = self._layer(6, self._layer(5, x))
-        x = functional.max_pool2d(x, (2, 1))  # B c6  2 T
+        x = max_pool(x, _HALF_AS_HIGH)  # B c6  2 T
         x = functional.pad(x, (0, 1))  # SAME for a 2 wide kernel pads on the right only
         return self._layer(7, x)  # B c7  1 T
 
     def _layer(self, number: int, x: Tensor) -> Tensor:
         convolved = self.get_submodule(f"conv{number}")(x)
-        return functional.relu(self.get_submodule(f"norm{number}")(convolved), inplace=True)
+        return apply_norm(self.get_submodule(f"norm{number}"), convolved)
 
 
 def _init_as_variance_scaling(convolution: nn.Conv2d) -> None:

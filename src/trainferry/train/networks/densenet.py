@@ -14,15 +14,20 @@ from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
+from trainferry.train.kernels.dense import GrowingMap
+from trainferry.train.kernels.max_pool import Windows
+from trainferry.train.kernels.norm_passes import Norm as KernelNorm
 from trainferry.train.networks.layers import (
     DebiasedNorm,
     FixedConvolution,
     SameConvolution,
+    apply_norm,
     build_classifier,
+    norm_for_kernels,
     start_scaled,
 )
+from trainferry.train.networks.pool import WindowMax
 
 Variant: TypeAlias = Literal["original", "paper"]
 Norm: TypeAlias = Callable[[int], nn.BatchNorm2d]
@@ -48,11 +53,11 @@ class DenseNet(nn.Module):
         channels = 2 * growth
         if variant == "original":
             self.stem: nn.Module = SameConvolution(3, channels, kernel=7, stride=2)
-            self.pool = nn.MaxPool2d(3, stride=2)
+            self.pool = WindowMax(Windows((3, 3), (2, 2)))
         else:
             convolution = FixedConvolution(3, channels, kernel=7, stride=2)
-            self.stem = nn.Sequential(convolution, norm(channels), nn.ReLU(inplace=True))
-            self.pool = nn.MaxPool2d(3, stride=2, padding=1)
+            self.stem = _Stem(convolution, norm(channels), nn.ReLU(inplace=True))
+            self.pool = WindowMax(Windows((3, 3), (2, 2), 1, 1, 1, 1))
         parts: list[nn.Module] = []
         for count in LAYERS[size]:
             if parts:
@@ -69,9 +74,38 @@ class DenseNet(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Map pictures, B 3 H W, to class scores, B K."""
-        features = self.parts(self.pool(self.stem(images)))
-        features = functional.relu(self.last_norm(features))
+        features = self.pool(self.stem(images))
+        if self._can_grow(features):
+            features = self._grown(features)
+        else:
+            features = apply_norm(self.last_norm, self.parts(features))
         return self.classifier(features.mean(dim=(2, 3)))
+
+    def _can_grow(self, features: Tensor) -> bool:
+        """Whether kernels compute all norms, down to the smallest map."""
+        height, width = (size >> len(self.parts) // 2 for size in features.shape[2:])
+        smallest = features[..., :height, :width]
+        norms = [part for part in self.modules() if isinstance(part, nn.BatchNorm2d)]
+        return all(norm_for_kernels(norm, smallest) is not None for norm in norms)
+
+    def _grown(self, features: Tensor) -> Tensor:
+        """Run the parts without joining channels anew for every layer."""
+        blocks = [part for part in self.parts if isinstance(part, _DenseBlock)]
+        transitions = [part for part in self.parts if isinstance(part, _Transition)]
+        for block, transition in zip(blocks, transitions, strict=False):
+            features = transition.shrink(block.grow(features, transition.norm))
+        return blocks[-1].grow(features, self.last_norm)
+
+
+class _Stem(nn.Sequential):
+    """Convolution, norm and rectifier."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        convolution, norm, rectifier = self
+        features = convolution(images)
+        if norm_for_kernels(norm, features) is not None:
+            return apply_norm(norm, features)
+        return rectifier(norm(features))
 
 
 class _DenseBlock(nn.Module):
@@ -88,6 +122,15 @@ class _DenseBlock(nn.Module):
             features = torch.cat([features, layer(features)], dim=1)
         return features
 
+    def grow(self, features: Tensor, following: nn.Module) -> Tensor:
+        """Return all channels, normalised by the norm that follows; by kernels."""
+        layers = [layer for layer in self.layers if isinstance(layer, _DenseLayer)]
+        channels = sum(layer.convolution2.out_channels for layer in layers)
+        grown = GrowingMap(features, features.shape[1] + channels)
+        for layer in layers:
+            grown.append(layer.convolve(grown.normalise(_known(layer.norm1, features))))
+        return grown.normalise(_known(following, features))
+
 
 class _DenseLayer(nn.Module):
     def __init__(self, channels: int, growth: int, norm: Norm) -> None:
@@ -99,8 +142,10 @@ class _DenseLayer(nn.Module):
         self.convolution2 = SameConvolution(width, growth, kernel=3)
 
     def forward(self, features: Tensor) -> Tensor:
-        features = self.convolution1(functional.relu(self.norm1(features)))
-        return self.convolution2(functional.relu(self.norm2(features)))
+        return self.convolve(apply_norm(self.norm1, features))
+
+    def convolve(self, normalised: Tensor) -> Tensor:
+        return self.convolution2(apply_norm(self.norm2, self.convolution1(normalised)))
 
 
 class _Transition(nn.Module):
@@ -113,7 +158,16 @@ class _Transition(nn.Module):
         self.pool = nn.AvgPool2d(2)
 
     def forward(self, features: Tensor) -> Tensor:
-        return self.pool(self.convolution(functional.relu(self.norm(features))))
+        return self.shrink(apply_norm(self.norm, features))
+
+    def shrink(self, normalised: Tensor) -> Tensor:
+        return self.pool(self.convolution(normalised))
+
+
+def _known(norm: nn.Module, features: Tensor) -> KernelNorm:
+    known = norm_for_kernels(norm, features)
+    assert known is not None
+    return known
 
 
 def _choose_norm(variant: Variant, decay: float) -> Norm:

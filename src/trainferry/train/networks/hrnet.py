@@ -13,7 +13,13 @@ from collections.abc import Sequence
 from torch import Tensor, nn
 from torch.nn import functional
 
-from trainferry.train.networks.layers import SameConvolution, build_classifier, start_scaled
+from trainferry.train.networks.layers import (
+    SameConvolution,
+    apply_norm,
+    build_classifier,
+    norm_for_kernels,
+    start_scaled,
+)
 
 # Modules in each of the three stages, which have two, three and four branches, and the blocks
 # of each branch.
@@ -98,8 +104,20 @@ class _Unit(nn.Module):
         self.rectified = rectified
 
     def forward(self, features: Tensor) -> Tensor:
-        features = self.norm(self.convolution(features))
-        return functional.relu(features) if self.rectified else features
+        return apply_norm(self.norm, self.convolution(features), rectified=self.rectified)
+
+
+def _add(units: nn.Module, features: Tensor, other: Tensor, *, rectified: bool = True) -> Tensor:
+    """What the units, whose last is not rectified, make of the features, added to another map."""
+    assert isinstance(units, nn.Sequential)
+    *inner, last = units
+    assert isinstance(last, _Unit)
+    if norm_for_kernels(last.norm, other) is None:
+        total = units(features) + other
+        return functional.relu(total) if rectified else total
+    for unit in inner:
+        features = unit(features)
+    return apply_norm(last.norm, last.convolution(features), other, rectified=rectified)
 
 
 class _Bottleneck(nn.Module):
@@ -115,7 +133,7 @@ class _Bottleneck(nn.Module):
         self.shortcut = _Unit(inputs, outputs, 1, rectified=False) if projects else nn.Identity()
 
     def forward(self, features: Tensor) -> Tensor:
-        return functional.relu(self.units(features) + self.shortcut(features))
+        return _add(self.units, features, self.shortcut(features))
 
 
 class _BasicBlock(nn.Module):
@@ -124,7 +142,7 @@ class _BasicBlock(nn.Module):
         self.units = nn.Sequential(_Unit(width, width, 3), _Unit(width, width, 3, rectified=False))
 
     def forward(self, features: Tensor) -> Tensor:
-        return functional.relu(self.units(features) + features)
+        return _add(self.units, features, features)
 
 
 class _Stage(nn.Module):
@@ -164,12 +182,14 @@ class _Module(nn.Module):
 
     def _fused(self, maps: Sequence[Tensor], goal: int) -> Tensor:
         total = maps[goal]
-        for start, one in enumerate(maps):
-            if start != goal:
-                way = self.ways[f"{start}_{goal}"](one)
-                if start > goal:
-                    way = functional.interpolate(way, scale_factor=2.0 ** (start - goal))
-                total = total + way
+        for start, one in enumerate(maps[:goal]):
+            is_last = start == len(maps) - 2
+            total = _add(self.ways[f"{start}_{goal}"], one, total, rectified=is_last)
+        if goal == len(maps) - 1:
+            return total
+        for start, one in enumerate(maps[goal + 1 :], start=goal + 1):
+            way = self.ways[f"{start}_{goal}"](one)
+            total = total + functional.interpolate(way, scale_factor=2.0 ** (start - goal))
         return functional.relu(total)
 
 

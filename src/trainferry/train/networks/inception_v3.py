@@ -19,7 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainferry.errors import RecipeError
-from trainferry.train.networks.layers import BatchNorm, start_scaled
+from trainferry.train.kernels.max_pool import Windows
+from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.networks.layers import BatchNorm, apply_norm, start_scaled
+from trainferry.train.networks.pool import WindowMax
 
 EPSILON = 1e-3
 
@@ -208,6 +211,12 @@ class ViewNorm(nn.Module):
         views = zip(features.chunk(self.views), *self.seen, strict=True)
         return torch.cat([self._norm(*view) for view in views])
 
+    def for_kernels(self) -> Norm | None:
+        if self.normalise is not functional.batch_norm:
+            return None
+        means, variances = self.seen
+        return Norm(self.weight, self.bias, means, variances, momentum=1.0, epsilon=EPSILON)
+
     def _norm(self, features: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         training, momentum = self.training, 1.0  # so `seen` is of this batch alone
         return self.normalise(
@@ -284,7 +293,7 @@ class _Layer(nn.Module):
         if self.pooled:
             # The convolution is one pixel wide, so it may come first and leave less to average.
             features = functional.avg_pool2d(features, 3, 1, 1, count_include_pad=False)
-        return functional.relu(self.norm(features), inplace=True)
+        return apply_norm(self.norm, features)
 
 
 def _layer(inputs: int, step: Step, views: int) -> tuple[nn.Module, int]:
@@ -294,7 +303,7 @@ def _layer(inputs: int, step: Step, views: int) -> tuple[nn.Module, int]:
     if isinstance(step, tuple):
         fork = _Block(inputs, tuple((each,) for each in step), views)
         return fork, fork.channels
-    return nn.MaxPool2d(3, stride=2), inputs
+    return WindowMax(Windows((3, 3), (2, 2))), inputs
 
 
 def _convolutions_of(name: str, branches: tuple[Branch, ...]) -> Iterator[tuple[str, str]]:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from trainferry.devices.kernels import runs_kernels
+from trainferry.train.kernels.max_pool import Windows
+from trainferry.train.kernels.norm import FORMATS, normalise
+from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.networks.pool import max_pool
 
 BatchNorm: TypeAlias = Callable[..., Tensor]
 Fan: TypeAlias = Literal["in", "out"]
@@ -46,8 +52,11 @@ class SameMaxPool(nn.Module):
         self.stride = stride
 
     def forward(self, images: Tensor) -> Tensor:
-        padded = pad_same(images, self.kernel, self.stride, value=-math.inf)
-        return functional.max_pool2d(padded, self.kernel, self.stride)
+        kernel, stride = self.kernel, self.stride
+        height, width = (_padding(size, kernel, stride) for size in images.shape[-2:])
+        top, left = height // 2, width // 2
+        windows = Windows((kernel, kernel), (stride, stride), top, height - top, left, width - left)
+        return max_pool(images, windows)
 
 
 def pad_same(images: Tensor, kernel: int, stride: int, value: float = 0.0) -> Tensor:
@@ -92,6 +101,23 @@ class DebiasedNorm(nn.BatchNorm2d):
             self._debias()
         return result
 
+    def for_kernels(self) -> Norm | None:
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        if self.normalise is not functional.batch_norm:
+            return None
+        return Norm(
+            self.weight,
+            self.bias,
+            self.biased,
+            self.running_var,
+            momentum=1 - self.decay,
+            epsilon=self.eps,
+            batches=self.num_batches_tracked,
+            debiased=self.running_mean,
+            steps=self.local_step,
+        )
+
     @torch.no_grad()
     def _debias(self) -> None:
         assert self.running_mean is not None
@@ -99,6 +125,70 @@ class DebiasedNorm(nn.BatchNorm2d):
         self.num_batches_tracked += 1
         self.local_step += 1
         self.running_mean.copy_(self.biased / (1 - self.decay**self.local_step))
+
+
+@runtime_checkable
+class HasKernels(Protocol):
+    """A norm that kernels can compute, unless it says otherwise at the moment."""
+
+    def for_kernels(self) -> Norm | None:
+        """Return what the kernels need to know."""
+
+
+def apply_norm(
+    norm: nn.Module, features: Tensor, added: Tensor | None = None, *, rectified: bool = True
+) -> Tensor:
+    """Normalise, add and rectify; in as few passes as the device can."""
+    known = norm_for_kernels(norm, features)
+    if known is not None:
+        return normalise(features, known, rectified=rectified, added=added)
+    result: Tensor = norm(features)
+    if added is not None:
+        result = result + added
+    return functional.relu(result, inplace=True) if rectified else result
+
+
+def norm_for_kernels(norm: nn.Module, features: Tensor) -> Norm | None:
+    """Tell kernels what they must know of a norm; None where it has to run by itself.
+
+    So it has to where hooks want to see what goes in and out of it.
+    """
+    if not (norm.training and runs_kernels(features) and features.dtype in FORMATS):
+        return None
+    if _is_watched(norm) or features.ndim != 4:
+        return None
+    known = _plain_for_kernels(norm)
+    if known is None or known.weight.dtype != torch.float32:
+        return None
+    pictures = features.shape[0]
+    alike = pictures % known.groups == 0
+    return known if alike and features[0, 0].numel() * pictures // known.groups > 1 else None
+
+
+def _plain_for_kernels(norm: nn.Module) -> Norm | None:
+    if type(norm) is not nn.BatchNorm2d:
+        return norm.for_kernels() if isinstance(norm, HasKernels) else None
+    if norm.momentum is None or norm.running_mean is None or norm.running_var is None:
+        return None
+    return Norm(
+        norm.weight,
+        norm.bias,
+        norm.running_mean,
+        norm.running_var,
+        momentum=norm.momentum,
+        epsilon=norm.eps,
+        batches=norm.num_batches_tracked,
+    )
+
+
+def _is_watched(module: nn.Module) -> bool:
+    hooks = (
+        module._forward_hooks,
+        module._forward_pre_hooks,
+        module._backward_hooks,
+        module._backward_pre_hooks,
+    )
+    return any(hooks)
 
 
 @torch.no_grad()

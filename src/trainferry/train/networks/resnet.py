@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from trainferry.train.networks.layers import (
     FixedConvolution,
     SameMaxPool,
+    apply_norm,
     build_classifier,
     start_scaled,
 )
@@ -81,10 +81,10 @@ class ResNet(nn.Module):
         """Map pictures, B 3 H W, to class scores, B K."""
         features = self.stem(images)
         if self.version == 1:
-            features = functional.relu(self.stem_norm(features))
+            features = apply_norm(self.stem_norm, features)
         features = self.stages(self.pool(features))
         if self.version == 2:
-            features = functional.relu(self.last_norm(features))
+            features = apply_norm(self.last_norm, features)
         return self.classifier(features.mean(dim=(2, 3)))
 
 
@@ -123,15 +123,13 @@ class _Block(nn.Module):
         """Version 1: normalise after each convolution."""
         shortcut = features
         if self.projection is not None:
-            shortcut = self.projection_norm(self.projection(features))
-        last = len(self.convolutions) - 1
-        for place, (convolution, norm) in enumerate(
-            zip(self.convolutions, self.norms, strict=True)
-        ):
-            features = norm(convolution(features))
-            if place < last:
-                features = functional.relu(features)
-        return functional.relu(features + shortcut)
+            shortcut = self.projection(features)
+            shortcut = apply_norm(self.projection_norm, shortcut, rectified=False)
+        *inner, last = zip(self.convolutions, self.norms, strict=True)
+        for convolution, norm in inner:
+            features = apply_norm(norm, convolution(features))
+        convolution, norm = last
+        return apply_norm(norm, convolution(features), shortcut)
 
     def _before(self, features: Tensor) -> Tensor:
         """Version 2: normalise before each convolution; the projection sees the normalised."""
@@ -139,7 +137,7 @@ class _Block(nn.Module):
         for place, (convolution, norm) in enumerate(
             zip(self.convolutions, self.norms, strict=True)
         ):
-            features = functional.relu(norm(features))
+            features = apply_norm(norm, features)
             if place == 0 and self.projection is not None:
                 shortcut = self.projection(features)
             features = convolution(features)

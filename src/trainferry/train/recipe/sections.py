@@ -94,8 +94,8 @@ class LoopRecipe:
     """Batch, seed, and what happens how often. `patience` and `average` 0 mean off.
 
     `batch` is of all ranks together. `captured` lets a device that can do it replay the network
-    as one recorded graph. With several ranks, `local` batch norms see the samples of one of them
-    and `synchronised` ones the whole batch.
+    as one recorded graph, and with `whole_step` loss and update too. With several ranks, `local`
+    batch norms see the samples of one of them and `synchronised` ones the whole batch.
     """
 
     batch: int = 64
@@ -110,6 +110,7 @@ class LoopRecipe:
     stop_at_score: float = 0.0
     average: float = 0.0
     captured: bool = True
+    whole_step: bool = False
     norms: Literal["local", "synchronised"] = "local"
 
 

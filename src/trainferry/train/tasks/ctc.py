@@ -5,7 +5,8 @@ Graves, Fernández, Gomez and Schmidhuber, 2006, "Connectionist Temporal Classif
 A label of n characters is read by walking through 2n+1 states (blank, first character, blank, ...,
 blank), one column of the picture per move. The forward walk and the backward walk are the same
 recursion: the backward one sees columns and states in reverse. Both run side by side in one tensor,
-three operators per column, and their product gives the gradient in closed form.
+three operators per column, and their product gives the gradient in closed form. Where a device runs
+kernels of our own, `kernels/ctc.py` does the same in three of them.
 
 Shapes: B samples, T columns, K classes (blank last), L padded label length, S = 2L + 1 states.
 """
@@ -18,6 +19,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from trainferry.train.kernels import ctc as kernel
+
 # The logarithm of "impossible": finite, so that a difference of two of them is a number.
 _NEVER = -1e30
 
@@ -28,7 +31,8 @@ def ctc_losses(logits: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:
     `logits` are B T K, `labels` B L (what lies beyond `lengths` does not matter). A label that
     cannot fit into T columns gets loss 0 and gradient 0: count it with `impossible_labels`.
     """
-    losses: Tensor = _CTC.apply(logits, labels, lengths)
+    function = kernel.CTC if kernel.takes(logits, labels) else PlainCTC
+    losses: Tensor = function.apply(logits, labels, lengths)
     return losses
 
 
@@ -42,7 +46,9 @@ def impossible_labels(labels: Tensor, lengths: Tensor, columns: int) -> Tensor:
     return lengths + (same & inside).sum(1) > columns
 
 
-class _CTC(torch.autograd.Function):
+class PlainCTC(torch.autograd.Function):
+    """The reference for the kernels, and the path of every other device."""
+
     @staticmethod
     def forward(ctx: Any, logits: Tensor, labels: Tensor, lengths: Tensor) -> Tensor:  # noqa: ANN401 (torch gives it no type)
         exact = torch.float64 if logits.dtype == torch.float64 else torch.float32

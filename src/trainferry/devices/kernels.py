@@ -1,0 +1,42 @@
+"""Which devices run kernels of our own, written in Triton."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+from torch.utils import _python_dispatch
+
+from trainferry.devices.device import is_emulated
+
+VARIABLE = "TRAINFERRY_KERNELS"  # "off" leaves everything to torch
+_DEVICES = ("cuda",)
+_FORMATS = (torch.float32, torch.bfloat16, torch.float16)
+
+
+def runs_kernels(tensor: Tensor) -> bool:
+    """Whether a kernel can take this tensor; without Triton the plain path does everything.
+
+    Kernels compute in single precision: double precision is the plain path's too. So is all that
+    is watched: the modes of torch see every operator, and a kernel is none.
+    """
+    is_watched = _python_dispatch._get_current_dispatch_mode() is not None
+    if tensor.dtype not in _FORMATS or is_watched or torch.compiler.is_compiling():
+        return False
+    if tensor.device.type in _DEVICES:
+        return _has_triton()
+    return _interprets() and tensor.device.type == "cpu" and not is_emulated(tensor.device)
+
+
+@cache
+def _has_triton() -> bool:
+    return os.environ.get(VARIABLE) != "off" and find_spec("triton") is not None
+
+
+@cache
+def _interprets() -> bool:
+    """Triton's own switch for running kernels on a CPU, one element after the other: for tests."""
+    return os.environ.get("TRITON_INTERPRET") == "1" and _has_triton()

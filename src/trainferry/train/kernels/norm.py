@@ -1,0 +1,108 @@
+"""Batch normalisation while training, with an addition and a rectifier in the same pass.
+
+`reference` says what is computed. Forward reads the features twice, for their statistics and for
+the result; backward reads them twice as well, for the sums that reach through the statistics and
+for the gradient. Everything per channel, the moving statistics too, is done in between by one
+small program. All sums have a fixed order, so equal inputs give equal bits.
+
+Shapes: B pictures, C channels, G groups of pictures with statistics of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from trainferry.train.kernels.norm_passes import (
+    Maps,
+    Norm,
+    finish_gradients,
+    finish_statistics,
+    gradient_of_features,
+    sum_up,
+    sum_up_gradients,
+    sum_up_rectified,
+    transform,
+)
+from trainferry.train.kernels.rows import in_rows
+
+# Number formats the kernels read and write; their sums are fp32.
+FORMATS = (torch.float32, torch.bfloat16, torch.float16)
+
+
+def normalise(
+    features: Tensor, norm: Norm, *, rectified: bool, added: Tensor | None = None
+) -> Tensor:
+    """Return what `reference` does, computed by kernels."""
+    result: Tensor = _Normalise.apply(features, added, norm.weight, norm.bias, norm, rectified)
+    return result
+
+
+def reference(
+    features: Tensor, norm: Norm, *, rectified: bool, added: Tensor | None = None
+) -> Tensor:
+    """Normalise each group by its own statistics, move the moving ones, add, rectify."""
+    means, variances = norm.mean.view(norm.groups, -1), norm.variance.view(norm.groups, -1)
+    result = torch.cat(
+        [
+            functional.batch_norm(
+                part, mean, variance, norm.weight, norm.bias, True, norm.momentum, norm.epsilon
+            )
+            for part, mean, variance in zip(
+                features.chunk(norm.groups), means, variances, strict=True
+            )
+        ]
+    )
+    with torch.no_grad():
+        if norm.batches is not None:
+            norm.batches.add_(1)
+        if norm.debiased is not None and norm.steps is not None:
+            norm.steps.add_(1)
+            norm.debiased.copy_(norm.mean / (1 - (1 - norm.momentum) ** norm.steps))
+    if added is not None:
+        result = result + added
+    return functional.relu(result) if rectified else result
+
+
+class _Normalise(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,  # noqa: ANN401  # torch's, with whatever is kept in it
+        features: Tensor,
+        added: Tensor | None,
+        weight: Tensor,
+        bias: Tensor,
+        norm: Norm,
+        rectified: bool,
+    ) -> Tensor:
+        features = in_rows(features)
+        statistics = features.new_empty(2, norm.groups, features.shape[1], dtype=torch.float32)
+        maps = Maps(features, statistics, weight, bias, norm.epsilon)
+        finish_statistics(sum_up(features, norm.groups), statistics, norm)
+        result = transform(maps, norm, rectified, None if added is None else in_rows(added))
+        ctx.rectified, ctx.epsilon = rectified, norm.epsilon
+        # Without an addition, the features alone tell what the rectifier let through.
+        kept = result if rectified and added is not None else None
+        ctx.save_for_backward(features, statistics, weight, bias, kept)
+        return result
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+        features, statistics, weight, bias, result = ctx.saved_tensors
+        maps = Maps(features, statistics, weight, bias, ctx.epsilon)
+        gradient = in_rows(gradient)
+        rectified = ctx.rectified
+        if result is None:
+            sums = sum_up_gradients(maps, gradient, rectified)
+        else:
+            sums, gradient = sum_up_rectified(maps, gradient, result)
+            rectified = False
+        of_norm, means = finish_gradients(maps, sums)
+        of_added = gradient if ctx.needs_input_grad[1] else None
+        of_features = gradient_of_features(maps, gradient, rectified, means)
+        return of_features, of_added, of_norm[0], of_norm[1], None, None

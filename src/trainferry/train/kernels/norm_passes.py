@@ -1,0 +1,306 @@
+"""The passes of batch normalisation over channels-last maps, each the start of one program.
+
+Shapes: G groups of pictures with statistics of their own, C channels, S splits of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from trainferry.train.kernels.rows import (
+    Shares,
+    row_stride,
+    share_to_map,
+    share_to_sum,
+    table_of,
+)
+
+_BYTES_ALONE = 8192  # of a tile, where a program reads one map
+_BYTES_TOGETHER = 4096  # and where it reads several
+
+
+@dataclass(frozen=True)
+class Norm:
+    """Weights and moving statistics of a norm; the latter are G C where there are groups.
+
+    `debiased`, where there is one, is `mean` without its start at zero, after so many `steps`.
+    """
+
+    weight: Tensor
+    bias: Tensor
+    mean: Tensor
+    variance: Tensor
+    momentum: float
+    epsilon: float
+    batches: Tensor | None = None
+    debiased: Tensor | None = None
+    steps: Tensor | None = None
+
+    @property
+    def groups(self) -> int:
+        return self.mean.numel() // self.weight.numel()
+
+
+@dataclass(frozen=True)
+class Maps:
+    """What both directions read; `statistics` are means and variances, 2 G C or wider."""
+
+    features: Tensor
+    statistics: Tensor
+    weight: Tensor
+    bias: Tensor
+    epsilon: float
+
+    @property
+    def groups(self) -> int:
+        return self.statistics.shape[1]
+
+    @property
+    def stored(self) -> int:
+        """How many channels the statistics are of: those of the features are the first."""
+        return self.statistics.shape[2]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Two sums per split of the rows, folded row and channel, 2 G S F*C."""
+
+    sums: Tensor
+    shares: Shares
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Gradients of a map that many layers read, added up without what the statistics take away.
+
+    That is the same for all rows but for a factor: `corrections` add it up per channel.
+    """
+
+    gradient: Tensor
+    corrections: Tensor
+    is_new: bool
+
+
+def sum_up(features: Tensor, groups: int, copy: Tensor | None = None) -> Parts:
+    """Statistics of each split; `copy`, of the same shape, gets the values on the way."""
+    from trainferry.train.kernels.programs.norm import sum_up as program
+
+    table = table_of([features, features if copy is None else copy], groups)
+    shares = share_to_sum(table, _BYTES_ALONE // features.element_size())
+    parts = _parts(features, shares)
+    program[shares.grid](
+        features,
+        features if copy is None else copy,
+        parts,
+        *(table.rows, table.columns // table.unit, table.total // table.unit, shares.rows_each),
+        _stride(features, shares),
+        _stride(features if copy is None else copy, shares),
+        COPIES=copy is not None,
+        **_tile(shares),
+    )
+    return Parts(parts, shares)
+
+
+def finish_statistics(parts: Parts, statistics: Tensor, norm: Norm) -> None:
+    """Join the statistics of the splits and move those of the norm.
+
+    The parts are of the norm's last channels; what is known of those before stays.
+    """
+    from trainferry.train.kernels.programs.norm import finish_statistics as program
+
+    shares, table = parts.shares, parts.shares.table
+    channels = norm.weight.numel()
+    entries, columns = shares.joining()
+    decay = torch.tensor(1 - norm.momentum, dtype=torch.float32).item()
+    program[-(-channels // columns), table.groups](
+        parts.sums,
+        statistics,
+        norm.mean,
+        norm.variance,
+        norm.mean if norm.debiased is None else norm.debiased,
+        norm.mean if norm.steps is None else norm.steps,
+        *(channels, channels - table.channels, statistics.shape[2]),
+        *(shares.entries, table.fold, table.rows, shares.rows_each, table.pixels),
+        norm.mean.stride(0) if table.groups > 1 else 0,
+        norm.momentum,
+        math.log2(decay) if norm.debiased is not None else 0.0,
+        DEBIASES=norm.debiased is not None,
+        ENTRIES=entries,
+        CHANNELS=columns,
+        num_warps=8,
+    )
+
+
+def transform(maps: Maps, norm: Norm, rectified: bool, added: Tensor | None = None) -> Tensor:
+    """Normalise, add and rectify; count the batch."""
+    from trainferry.train.kernels.programs.norm import transform as program
+
+    features = maps.features
+    result = torch.empty_like(features, memory_format=torch.channels_last)
+    other = features if added is None else added
+    table = table_of([features, result, other], maps.groups)
+    bytes_each = _BYTES_ALONE if added is None else _BYTES_TOGETHER
+    shares = share_to_map(table, bytes_each // features.element_size())
+    program[shares.grid](
+        *(features, other, result, maps.statistics, maps.weight, maps.bias),
+        maps.statistics if norm.batches is None else norm.batches,
+        maps.statistics if norm.steps is None else norm.steps,
+        *_sizes(shares),
+        _stride(features, shares),
+        _stride(other, shares),
+        maps.stored,
+        maps.epsilon,
+        RECTIFIES=rectified,
+        ADDS=added is not None,
+        COUNTS=norm.batches is not None,
+        DEBIASES=norm.steps is not None,
+        **_tile(shares),
+    )
+    return result
+
+
+def sum_up_gradients(
+    maps: Maps, gradient: Tensor, rectified: bool, ledger: Ledger | None = None
+) -> Parts:
+    """Sum up the gradient, plain and by the distance from the mean; add it to the ledger."""
+    total = gradient if ledger is None else ledger.gradient
+    table = table_of([maps.features, gradient, total], maps.groups)
+    shares = share_to_sum(table, _BYTES_TOGETHER // gradient.element_size())
+    parts = _parts(gradient, shares)
+    _start_summing(maps, shares, (gradient, gradient, gradient, total), parts, rectified, ledger)
+    return Parts(parts, shares)
+
+
+def sum_up_rectified(maps: Maps, gradient: Tensor, result: Tensor) -> tuple[Parts, Tensor]:
+    """Sum up the gradient where the result is positive; return it too, zero elsewhere."""
+    rectified = torch.empty_like(result)
+    table = table_of([maps.features, gradient, result], maps.groups)
+    shares = share_to_sum(table, _BYTES_TOGETHER // gradient.element_size())
+    parts = _parts(gradient, shares)
+    _start_summing(maps, shares, (gradient, result, rectified, gradient), parts, True, None)
+    return Parts(parts, shares), rectified
+
+
+def finish_gradients(
+    maps: Maps, parts: Parts, ledger: Ledger | None = None
+) -> tuple[Tensor, Tensor]:
+    """Return the gradients of weight and bias, 2 C, and the mean sums, 2 G C."""
+    from trainferry.train.kernels.programs.norm_gradients import finish_gradients as program
+
+    shares, channels = parts.shares, parts.shares.table.channels
+    entries, columns = shares.joining()
+    of_norm = parts.sums.new_empty(2, channels)
+    means = parts.sums.new_empty(2, maps.groups, channels)
+    program[(-(-channels // columns),)](
+        *(parts.sums, maps.statistics, maps.weight, of_norm, means),
+        means if ledger is None else ledger.corrections,
+        *(maps.groups, channels, maps.stored, shares.entries, shares.table.pixels),
+        maps.epsilon,
+        BEGINS=ledger is not None and ledger.is_new,
+        ADDS_UP=ledger is not None and not ledger.is_new,
+        ENTRIES=entries,
+        CHANNELS=columns,
+        num_warps=8,
+    )
+    return of_norm, means
+
+
+def gradient_of_features(maps: Maps, gradient: Tensor, rectified: bool, means: Tensor) -> Tensor:
+    """Return the gradient of the features, with what reaches them through the statistics."""
+    from trainferry.train.kernels.programs.norm_gradients import gradient_of_features as program
+
+    features = maps.features
+    of_features = torch.empty_like(features, memory_format=torch.channels_last)
+    table = table_of([features, gradient, of_features], maps.groups)
+    shares = share_to_map(table, _BYTES_TOGETHER // features.element_size())
+    program[shares.grid](
+        *(gradient, features, of_features, maps.statistics, maps.weight, maps.bias, means),
+        *_sizes(shares),
+        _stride(features, shares),
+        _stride(gradient, shares),
+        maps.stored,
+        maps.epsilon,
+        RECTIFIES=rectified,
+        **_tile(shares),
+    )
+    return of_features
+
+
+def correct(ledger: Ledger, features: Tensor, statistics: Tensor, channels: slice) -> Tensor:
+    """Return the whole gradient of some channels of the map, when all layers have added theirs."""
+    from trainferry.train.kernels.programs.norm_gradients import correct as program
+
+    gradient, features = ledger.gradient[:, channels], features[:, channels]
+    result = torch.empty_like(features, memory_format=torch.channels_last)
+    table = table_of([gradient, features, result], folded=False)
+    shares = share_to_map(table, _BYTES_TOGETHER // features.element_size())
+    columns, rows, _ = shares.grid
+    program[columns, rows](
+        *(gradient, features, result),
+        statistics[0, 0, channels],
+        ledger.corrections[0, channels],
+        *(table.rows, table.columns // table.unit, shares.rows_each),
+        _stride(features, shares),
+        statistics.shape[2],
+        **{name: value for name, value in _tile(shares).items() if name != "FOLDED"},
+    )
+    return result
+
+
+def _start_summing(
+    maps: Maps,
+    shares: Shares,
+    gradients: tuple[Tensor, Tensor, Tensor, Tensor],
+    parts: Tensor,
+    rectified: bool,
+    ledger: Ledger | None,
+) -> None:
+    from trainferry.train.kernels.programs.norm_gradients import sum_up_gradients as program
+
+    gradient, result, only_positive, total = gradients
+    program[shares.grid](
+        *(gradient, maps.features, result, only_positive, total),
+        *(maps.statistics, maps.weight, maps.bias, parts),
+        *_sizes(shares),
+        *(_stride(each, shares) for each in (maps.features, gradient, total)),
+        maps.stored,
+        maps.epsilon,
+        RECTIFIES=rectified,
+        FROM_RESULT=result is not gradient,
+        BEGINS=ledger is not None and ledger.is_new,
+        ADDS_UP=ledger is not None and not ledger.is_new,
+        **_tile(shares),
+    )
+
+
+def _parts(features: Tensor, shares: Shares) -> Tensor:
+    table = shares.table
+    shape = 2, table.groups, shares.splits, table.columns
+    return features.new_empty(shape, dtype=torch.float32)
+
+
+def _stride(features: Tensor, shares: Shares) -> int:
+    table = shares.table
+    stride = table.columns if table.fold > 1 else row_stride(features)
+    assert stride is not None
+    return stride // table.unit
+
+
+def _sizes(shares: Shares) -> tuple[int, int, int, int, int]:
+    table = shares.table
+    columns, total = table.columns // table.unit, table.total // table.unit
+    return table.rows, columns, table.channels, total, shares.rows_each
+
+
+def _tile(shares: Shares) -> dict[str, int | bool]:
+    table = shares.table
+    return {
+        "FOLDED": table.fold > 1,
+        "UNIT": table.unit,
+        "ROWS": shares.height,
+        "COLUMNS": table.width,
+    }

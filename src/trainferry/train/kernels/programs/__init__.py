@@ -1,0 +1,1 @@
+"""The programs that run on a device, in Triton; who starts them says what they compute."""

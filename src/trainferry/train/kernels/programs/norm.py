@@ -1,0 +1,247 @@
+"""The programs of batch normalisation, forward; `kernels/norm.py` says what they do.
+
+Shapes: G groups with statistics of their own, R rows (pixels) of each, C channels, S splits of the
+rows. Where a row is narrow, F rows are folded into one of F * C columns: `columns` counts those,
+`total` the values of all rows. Strides, columns and total are given in multiples of UNIT, which
+lets a thread load that many values at once. A program takes COLUMNS columns of some rows, ROWS at
+a time.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+_SIZES = ["rows", "columns", "channels", "total", "rows_each"]
+
+
+@triton.jit
+def is_inside(row, column, rows, columns, total, FOLDED: tl.constexpr):
+    inside = (row < rows)[:, None] & (column < columns)[None, :]
+    if FOLDED:  # the last row may be incomplete
+        inside = inside & (row[:, None] * columns + column[None, :] < total)
+    return inside
+
+
+@triton.jit
+def place_of(group, row, column, rows, stride):
+    return (group * rows + row).to(tl.int64)[:, None] * stride + column[None, :]
+
+
+@triton.jit
+def channel_of(column, channels, FOLDED: tl.constexpr):
+    if FOLDED:
+        return column % channels
+    return column
+
+
+@triton.jit
+def load_channels(values, channel, real):
+    return tl.load(values + channel, real, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def rows_of_entry(entry, fold, rows, rows_each, count):
+    """How many rows a split saw of one of its folded channels."""
+    first = (entry // fold) * rows_each
+    end = tl.minimum(first + rows_each, rows)
+    limit = (count - entry % fold + fold - 1) // fold
+    return tl.maximum(tl.minimum(end, limit) - first, 0)
+
+
+@triton.jit(do_not_specialize=[*_SIZES, "stride", "copy_stride"])
+def sum_up(
+    features,  # G R C
+    copy,  # G R C, out, where COPIES
+    parts,  # 2 G S F*C, out: means, and sums of squared distances from them
+    rows,
+    columns,
+    total,
+    rows_each,
+    stride,
+    copy_stride,
+    COPIES: tl.constexpr,
+    FOLDED: tl.constexpr,
+    UNIT: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    """Mean and spread of the rows of a split, after Welford: no large sums that cancel."""
+    split = tl.program_id(1)
+    group = tl.program_id(2)
+    columns = columns * UNIT
+    total = total * UNIT
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    first = split * rows_each
+    last = tl.minimum(first + rows_each, rows)
+    mean = tl.zeros([ROWS, COLUMNS], tl.float32)
+    spread = tl.zeros([ROWS, COLUMNS], tl.float32)
+    seen = 0.0
+    start = first
+    while start < last:
+        row = start + tl.arange(0, ROWS)
+        inside = is_inside(row, column, rows, columns, total, FOLDED)
+        at = place_of(group, row, column, rows, stride * UNIT)
+        stored = tl.load(features + at, inside, other=0.0)
+        if COPIES:
+            at = place_of(group, row, column, rows, copy_stride * UNIT)
+            tl.store(copy + at, stored, inside)
+        value = stored.to(tl.float32)
+        seen += 1.0
+        distance = tl.where(inside, value - mean, 0.0)
+        mean += distance * (1.0 / seen)
+        spread += distance * (value - mean)
+        start += ROWS
+    lane = tl.arange(0, ROWS)[:, None]
+    limit = tl.zeros([COLUMNS], tl.int32) + rows
+    if FOLDED:
+        limit = (total - column + columns - 1) // columns
+    left = tl.minimum(limit, last)[None, :] - first - lane
+    counts = tl.maximum((left + ROWS - 1) // ROWS, 0).to(tl.float32)
+    count = tl.maximum(tl.sum(counts, 0), 1.0)
+    middle = tl.sum(counts * mean, 0) / count
+    distance = mean - middle[None, :]
+    spread = tl.sum(spread + counts * distance * distance, 0)
+    at = (group * tl.num_programs(1) + split) * columns + column
+    half = tl.num_programs(2) * tl.num_programs(1) * columns
+    tl.store(parts + at, middle, column < columns)
+    tl.store(parts + half + at, spread, column < columns)
+
+
+@triton.jit(
+    do_not_specialize=[*_SIZES, "first_new", "stored", "entries", "fold", "count", "moving_stride"]
+)
+def finish_statistics(
+    parts,  # 2 G S*F N, of the N new channels
+    statistics,  # 2 G stored; new ones out
+    moving_mean,  # G C, in and out
+    moving_variance,  # G C, in and out
+    debiased,  # C, out, where DEBIASES
+    steps,  # 1, where DEBIASES
+    channels,
+    first_new,
+    stored,
+    entries,  # S * F
+    fold,
+    rows,
+    rows_each,
+    count,  # rows of a group, before folding
+    moving_stride,
+    momentum,
+    log_decay,
+    DEBIASES: tl.constexpr,
+    ENTRIES: tl.constexpr,
+    CHANNELS: tl.constexpr,
+):
+    """Join the splits; move the moving statistics of all channels, also of those known before."""
+    group = tl.program_id(1)
+    groups = tl.num_programs(1)
+    channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
+    real = channel < channels
+    new = channel - first_new
+    is_new = real & (new >= 0)
+    width = channels - first_new
+    half = groups * entries * width
+    shift = tl.load(parts + group * entries * width + new, is_new, other=0.0)
+    sums = tl.zeros([ENTRIES, CHANNELS], tl.float32)
+    spreads = tl.zeros([ENTRIES, CHANNELS], tl.float32)
+    start = 0
+    while start < entries:
+        entry = start + tl.arange(0, ENTRIES)
+        seen = rows_of_entry(entry, fold, rows, rows_each, count)
+        inside = ((entry < entries) & (seen > 0))[:, None] & is_new[None, :]
+        at = (group * entries + entry)[:, None] * width + new[None, :]
+        mean = tl.load(parts + at, inside, other=0.0)
+        spread = tl.load(parts + half + at, inside, other=0.0)
+        distance = tl.where(inside, mean - shift[None, :], 0.0)
+        weighted = distance * seen.to(tl.float32)[:, None]
+        sums += weighted
+        spreads += spread + weighted * distance
+        start += ENTRIES
+    moved = tl.sum(sums, 0) / count
+    mean = shift + moved
+    variance = tl.maximum(tl.sum(spreads, 0) / count - moved * moved, 0.0)
+    # Not by tl.maximum alone, which would hide values that are no numbers.
+    variance = tl.where(moved == moved, variance, moved)
+    at = group * stored + channel
+    known = real & (new < 0)
+    mean = tl.where(is_new, mean, tl.load(statistics + at, known, other=0.0))
+    variance = tl.where(
+        is_new, variance, tl.load(statistics + groups * stored + at, known, other=0.0)
+    )
+    tl.store(statistics + at, mean, is_new)
+    tl.store(statistics + groups * stored + at, variance, is_new)
+
+    at = group * moving_stride + channel
+    old = tl.load(moving_mean + at, real, other=0.0)
+    mean = momentum * mean + (1.0 - momentum) * old
+    tl.store(moving_mean + at, mean, real)
+    unbiased = variance * (count / (count - 1.0))
+    old = tl.load(moving_variance + at, real, other=0.0)
+    tl.store(moving_variance + at, momentum * unbiased + (1.0 - momentum) * old, real)
+    if DEBIASES:
+        step = tl.load(steps) + 1.0  # counted by `transform`, when nobody reads it any more
+        tl.store(debiased + channel, mean / (1.0 - tl.exp2(step * log_decay)), real)
+
+
+@triton.jit(do_not_specialize=[*_SIZES, "stride", "added_stride", "stored"])
+def transform(
+    features,  # G R C
+    added,  # G R C, where ADDS
+    result,  # G R C, out, contiguous
+    statistics,  # 2 G stored
+    weight,  # C
+    bias,  # C
+    batches,  # 1, counted up, where COUNTS
+    steps,  # 1, counted up, where DEBIASES
+    rows,
+    columns,
+    channels,
+    total,
+    rows_each,
+    stride,
+    added_stride,
+    stored,
+    epsilon,
+    RECTIFIES: tl.constexpr,
+    ADDS: tl.constexpr,
+    COUNTS: tl.constexpr,
+    DEBIASES: tl.constexpr,
+    FOLDED: tl.constexpr,
+    UNIT: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+):
+    split = tl.program_id(1)
+    group = tl.program_id(2)
+    if (tl.program_id(0) == 0) & (split == 0) & (group == 0):
+        if COUNTS:
+            tl.store(batches, tl.load(batches) + 1)
+        if DEBIASES:
+            tl.store(steps, tl.load(steps) + 1.0)
+    columns = columns * UNIT
+    total = total * UNIT
+    column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    channel = channel_of(column, channels, FOLDED)
+    real = column < columns
+    mean = load_channels(statistics, group * stored + channel, real)
+    variance = load_channels(statistics, (tl.num_programs(2) + group) * stored + channel, real)
+    factor = load_channels(weight, channel, real) * (1.0 / tl.sqrt(variance + epsilon))
+    shift = load_channels(bias, channel, real)
+    first = split * rows_each
+    last = tl.minimum(first + rows_each, rows)
+    start = first
+    while start < last:
+        row = start + tl.arange(0, ROWS)
+        inside = is_inside(row, column, rows, columns, total, FOLDED)
+        at = place_of(group, row, column, rows, stride * UNIT)
+        value = tl.load(features + at, inside, other=0.0).to(tl.float32)
+        value = (value - mean[None, :]) * factor[None, :] + shift[None, :]
+        if ADDS:
+            at = place_of(group, row, column, rows, added_stride * UNIT)
+            value += tl.load(added + at, inside, other=0.0).to(tl.float32)
+        if RECTIFIES:
+            value = tl.where(value < 0.0, 0.0, value)  # what is no number stays so
+        at = place_of(group, row, column, rows, columns)
+        tl.store(result + at, value.to(result.dtype.element_ty), inside)
+        start += ROWS

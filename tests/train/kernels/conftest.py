@@ -1,0 +1,22 @@
+"""Where kernels can be tried: on a GPU, or one element after the other on the CPU."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+import pytest
+import torch
+
+from trainferry.devices.device import find_accelerators
+
+
+@pytest.fixture(scope="session")
+def kernel_device() -> torch.device:
+    if find_spec("triton") is None:
+        pytest.skip("needs Triton, which comes with PyTorch for GPUs")
+    if any(device.type == "cuda" for device in find_accelerators()):
+        return torch.device("cuda")
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        return torch.device("cpu")
+    pytest.skip("needs an NVIDIA GPU, or TRITON_INTERPRET=1 for Triton on the CPU")

@@ -1,0 +1,87 @@
+"""The attention decoder's kernels against the plain steps, values and gradients."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from trainferry.train.kernels.attention import Steps
+from trainferry.train.networks.attention_steps import PlainSteps
+
+pytestmark = pytest.mark.cuda
+
+# steps, samples, places, channels, hidden
+SHAPES = {
+    "small": (3, 2, 5, 4, 3),
+    "one place": (2, 1, 1, 3, 2),
+    "odd": (3, 3, 67, 70, 33),
+    "several parts and blocks": (2, 2, 130, 96, 130),
+}
+
+
+@pytest.mark.parametrize("clip", [10.0, 0.4])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+def test_values_and_gradients_are_those_of_the_plain_steps(
+    kernel_device: torch.device, shape: tuple[int, ...], clip: float
+) -> None:
+    given = inputs(shape, kernel_device)
+    theirs, of_theirs = values_and_gradients(PlainSteps, clip, given)
+    mine, of_mine = values_and_gradients(Steps, clip, given)
+    torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=2e-6)
+    for gradient, expected in zip(of_mine, of_theirs, strict=True):
+        torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_in_half_precision_they_are_as_near_to_the_truth_as_the_plain_steps(
+    kernel_device: torch.device, kind: torch.dtype
+) -> None:
+    if kernel_device.type == "cpu" and kind == torch.bfloat16:
+        pytest.skip("Triton on the CPU cuts bf16 off instead of rounding it")
+    given = inputs((4, 2, 67, 40, 24), kernel_device)
+    truth, of_truth = values_and_gradients(PlainSteps, 10.0, [each.double() for each in given])
+    halves = [given[0], *(each.to(kind) for each in given[1:])]
+    theirs, of_theirs = values_and_gradients(PlainSteps, 10.0, halves)
+    mine, of_mine = values_and_gradients(Steps, 10.0, halves)
+    for true, plain, own in zip(
+        (truth, *of_truth), (theirs, *of_theirs), (mine, *of_mine), strict=True
+    ):
+        assert error(own, true) <= 1.5 * error(plain, true) + 1e-3
+
+
+def inputs(shape: tuple[int, ...], device: torch.device) -> list[Tensor]:
+    steps, samples, places, channels, hidden = shape
+    shapes = [
+        (steps, samples, 4 * hidden),
+        (samples, places, channels),
+        (samples, places, channels),
+        (4 * hidden, hidden + channels),
+        (channels, 2 * hidden),
+        (channels,),
+        (channels,),
+    ]
+    stream = torch.Generator().manual_seed(3)
+    scale = (hidden + channels) ** -0.5
+    matrices = {3, 4}
+    return [
+        (torch.randn(each, generator=stream) * (scale if number in matrices else 1.0)).to(device)
+        for number, each in enumerate(shapes)
+    ]
+
+
+def values_and_gradients(
+    steps: type[torch.autograd.Function], clip: float, given: list[Tensor]
+) -> tuple[Tensor, list[Tensor]]:
+    leaves = [each.detach().clone().requires_grad_() for each in given]
+    states = steps.apply(clip, *leaves)
+    weights = torch.linspace(-1.0, 1.0, states.numel(), dtype=states.dtype, device=states.device)
+    (states * weights.reshape(states.shape)).sum().backward()
+    gradients = [leaf.grad for leaf in leaves]
+    assert None not in gradients
+    return states.detach(), [each for each in gradients if each is not None]
+
+
+def error(value: Tensor, truth: Tensor) -> float:
+    """The largest difference, in parts of the largest true value."""
+    return float((value.double() - truth).abs().max() / truth.abs().max())

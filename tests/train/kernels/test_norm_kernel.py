@@ -1,0 +1,151 @@
+"""The kernels of batch normalisation against torch's own in float64."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from trainferry.train.kernels.norm import normalise, reference
+from trainferry.train.kernels.norm_passes import Norm
+
+pytestmark = pytest.mark.cuda
+
+TOLERANCE = {torch.float32: 2e-5, torch.bfloat16: 1e-2, torch.float16: 2e-3}
+SHAPES = [
+    (2, 7, 3, 5),
+    (5, 1, 2, 1),
+    (4, 18, 7, 7),  # several pixels make one row of a table
+    (3, 36, 5, 5),
+    (2, 96, 4, 4),
+    (1, 300, 3, 3),
+    (9, 30, 1, 1),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("rectified", [True, False])
+@pytest.mark.parametrize("added", [True, False])
+def test_values_gradients_and_statistics_are_those_of_torch(
+    kernel_device: torch.device, shape: tuple[int, ...], rectified: bool, added: bool
+) -> None:
+    compare(make_norm(shape[1], kernel_device), shape, rectified=rectified, added=added)
+
+
+@pytest.mark.parametrize("number_format", [torch.bfloat16, torch.float16])
+def test_half_precision_is_rounded_once(
+    kernel_device: torch.device, number_format: torch.dtype
+) -> None:
+    norm = make_norm(18, kernel_device)
+    compare(norm, (4, 18, 7, 7), rectified=True, added=True, number_format=number_format)
+
+
+def test_the_debiased_mean_moves_and_steps_are_counted(kernel_device: torch.device) -> None:
+    norm = replace(
+        make_norm(40, kernel_device),
+        debiased=torch.zeros(40, device=kernel_device),
+        steps=torch.tensor(4.0, device=kernel_device),
+    )
+    compare(norm, (3, 40, 4, 4), rectified=True, added=False)
+    assert norm.steps is not None
+    assert norm.steps.item() == 5.0
+
+
+@pytest.mark.parametrize("channels", [18, 80])
+def test_groups_have_statistics_of_their_own(kernel_device: torch.device, channels: int) -> None:
+    norm = make_norm(channels, kernel_device)
+    norm = replace(norm, mean=torch.zeros(4, channels), variance=torch.zeros(4, channels))
+    norm = replace(norm, mean=norm.mean.to(kernel_device), variance=norm.variance.to(kernel_device))
+    compare(norm, (8, channels, 3, 3), rectified=True, added=False)
+
+
+def test_a_large_mean_leaves_the_variance_exact(kernel_device: torch.device) -> None:
+    torch.manual_seed(0)
+    features = torch.randn(4, 16, 9, 9, device=kernel_device) + 3000
+    norm = replace(make_norm(16, kernel_device), momentum=1.0)
+    normalise(features, norm, rectified=True)
+    variance = features.double().var(dim=(0, 2, 3))
+    torch.testing.assert_close(norm.variance.double(), variance, rtol=1e-3, atol=0)
+
+
+def test_what_is_no_number_is_not_hidden(kernel_device: torch.device) -> None:
+    features = torch.randn(2, 4, 3, 3, device=kernel_device)
+    features[0, 1] = torch.nan
+    norm = make_norm(4, kernel_device)
+    result = normalise(features, norm, rectified=True)
+    assert result[:, 1].isnan().all()
+    assert result[:, [0, 2, 3]].isfinite().all()
+    assert norm.variance.isnan().tolist() == [False, True, False, False]
+
+
+def test_gradients_may_be_part_of_a_wider_map(kernel_device: torch.device) -> None:
+    torch.manual_seed(0)
+    wish = torch.randn(2, 54, 5, 5, device=kernel_device)
+    wish = wish.contiguous(memory_format=torch.channels_last)[:, 18:36]
+    compare(make_norm(18, kernel_device), (2, 18, 5, 5), rectified=True, added=True, wish=wish)
+
+
+def make_norm(channels: int, device: torch.device) -> Norm:
+    torch.manual_seed(1)
+    values = torch.randn(4, channels, device=device)
+    batches = torch.tensor(3, device=device)
+    return Norm(
+        values[0].abs() + 0.5,
+        values[1] * 0.3,
+        values[2].clone(),
+        values[3].abs() + 0.5,
+        momentum=0.1,
+        epsilon=1e-3,
+        batches=batches,
+    )
+
+
+def compare(
+    norm: Norm,
+    shape: tuple[int, ...],
+    *,
+    rectified: bool,
+    added: bool,
+    number_format: torch.dtype = torch.float32,
+    wish: Tensor | None = None,
+) -> None:
+    """Run kernels in the number format and the reference in float64 on the same numbers."""
+    torch.manual_seed(0)
+    maps = torch.randn(3, *shape, device=norm.weight.device).to(number_format)
+    exact = in_float64(norm)
+    found = []
+    for function, one, wide in (
+        (normalise, norm, number_format),
+        (reference, exact, torch.float64),
+    ):
+        trained = [one.weight.requires_grad_(), one.bias.requires_grad_()]
+        features, other = (
+            each.to(wide, memory_format=torch.channels_last).requires_grad_() for each in maps[:2]
+        )
+        result = function(features, one, rectified=rectified, added=other if added else None)
+        result.backward((maps[2] if wish is None else wish).to(wide))
+        gradients = [each.grad for each in (features, *trained, *([other] if added else []))]
+        counted = [one.mean, one.variance, one.batches, one.debiased, one.steps]
+        found.append([result, *gradients, *(each for each in counted if each is not None)])
+    for mine, theirs in zip(*found, strict=True):
+        assert mine is not None
+        assert theirs is not None
+        scale = theirs.abs().max().item() + 1e-6
+        tolerance = TOLERANCE[number_format] * scale
+        torch.testing.assert_close(mine.double(), theirs.double(), rtol=0, atol=tolerance)
+
+
+def in_float64(norm: Norm) -> Norm:
+    return Norm(
+        norm.weight.double(),
+        norm.bias.double(),
+        norm.mean.double(),
+        norm.variance.double(),
+        momentum=norm.momentum,
+        epsilon=norm.epsilon,
+        batches=None if norm.batches is None else norm.batches.clone(),
+        debiased=None if norm.debiased is None else norm.debiased.double(),
+        steps=None if norm.steps is None else norm.steps.double(),
+    )
