@@ -11,6 +11,8 @@ from trainferry.cli.parser import positive
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
+    from trainferry.train.benchmark import Speed
+    from trainferry.train.peers.beside import Beside, Pace
     from trainferry.train.recipe.sections import Recipe
 
 STEPS = 50
@@ -33,6 +35,21 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe value"
     )
+    parser.add_argument(
+        "--against",
+        metavar="PEER",
+        help="time a peer of your environment beside it: timm, torchvision, timm:NAME, "
+        "clovaai:CHECKOUT, or FILE.py:FUNCTION, which gets a case and returns a training step",
+    )
+    parser.add_argument(
+        "--peer-mode",
+        choices=("eager", "compile", "reduce-overhead"),
+        default="eager",
+        help="how the peer runs: as it is, or by torch.compile",
+    )
+    parser.add_argument(
+        "--rounds", type=positive, default=3, metavar="N", help="with --against: how often in turn"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=run)
 
@@ -43,11 +60,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     device = choose_device(arguments.device)
     print(describe_device(device), file=sys.stderr)
+    if arguments.against:
+        return _beside(arguments, str(device))
     speed = benchmark(_recipe(arguments), device, arguments.steps)
-    if speed.note:
-        print(f"note: {speed.note}", file=sys.stderr)
-    if speed.overflows:
-        print(f"note: {speed.overflows} steps overflowed and made no update", file=sys.stderr)
+    _note(speed)
     if arguments.json:
         print(json.dumps(speed.to_json(), indent=1))
         return 0
@@ -55,8 +71,60 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"speed        {speed.images_per_second:,.0f} images/s")
     print(f"step         {speed.milliseconds_per_step:.2f} ms")
     print(f"peak memory  {speed.peak_memory_bytes / 2**30:.2f} GiB of the {speed.memory_of}")
+    print(f"first step   after {speed.first_step_seconds:.1f} s")
     print(f"measured on  {speed.steps} steps after {speed.warm_up_steps} to warm up")
     return 0
+
+
+def _note(speed: Speed) -> None:
+    if speed.note:
+        print(f"note: {speed.note}", file=sys.stderr)
+    if speed.overflows:
+        print(f"note: {speed.overflows} steps overflowed and made no update", file=sys.stderr)
+
+
+def _beside(arguments: argparse.Namespace, device: str) -> int:
+    from trainferry.train.build import without_data
+    from trainferry.train.peers.beside import time_beside
+    from trainferry.train.peers.peer import find_peer, make_case
+
+    recipe, _ = without_data(_recipe(arguments))
+    peer = find_peer(arguments.against, recipe)
+    case = make_case(recipe, device, arguments.peer_mode)
+    found = time_beside(_ours(arguments), peer, case, arguments.steps, arguments.rounds)
+    if arguments.json:
+        print(json.dumps(found.to_json(), indent=1))
+    else:
+        _show(found, f"{recipe.name}, batch {case.batch}, {case.precision}")
+    return 0
+
+
+def _ours(arguments: argparse.Namespace) -> list[str]:
+    """Return the words that make another process time the recipe alone."""
+    words = [arguments.recipe, "--device", arguments.device, "--steps", str(arguments.steps)]
+    if arguments.batch is not None:
+        words += ["--batch", str(arguments.batch)]
+    if arguments.precision is not None:
+        words += ["--precision", arguments.precision]
+    return [*words, *(word for each in arguments.set for word in ("--set", each))]
+
+
+def _show(found: Beside, title: str) -> None:
+    sides = (found.ours, found.peer)
+    wide = max(len(title), *(len(side.name) for side in sides))
+    print(f"{title:{wide}}  images/s  ms a step  memory GiB  first step after")
+    for side in sides:
+        print(f"{side.name:{wide}}  {_cells(side)}")
+    low, high = min(found.ratios), max(found.ratios)
+    spread = f"{low:.2f} to {high:.2f} in {len(found.ratios)} rounds, in turn"
+    print(f"{'ratio':{wide}}  {found.ratio:.2f}  ({spread})")
+
+
+def _cells(side: Pace) -> str:
+    return (
+        f"{side.images_per_second:8,.0f}  {side.milliseconds_per_step:9.2f}  "
+        f"{side.peak_memory_bytes / 2**30:10.2f}  {side.first_step_seconds:14.1f} s"
+    )
 
 
 def _recipe(arguments: argparse.Namespace) -> Recipe:

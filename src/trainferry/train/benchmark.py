@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import cycle, islice
 from typing import Any
@@ -45,6 +45,7 @@ class Speed:
     milliseconds_per_step: float
     peak_memory_bytes: int
     memory_of: str  # "device", or "process" where the device does not count
+    first_step_seconds: float  # building the network and whatever is compiled or recorded
     overflows: int
     note: str | None
 
@@ -56,13 +57,17 @@ def benchmark(recipe: Recipe, device: torch.device, steps: int) -> Speed:
     """Time `steps` steps after the warm-up: forward, loss, backward, clip, update, average."""
     if steps < 1:
         raise UsageError(f"cannot time {steps} steps", hint="pass --steps 100, for example")
+    began = time.perf_counter()
     run, note = synthetic_run(recipe, device, samples=_DIFFERENT_BATCHES * recipe.loop.batch)
     run.network.train()
     batches = cycle(synthetic_batches(run, pinned=pinned_memory_helps(device)))
-    for batch in islice(batches, WARM_UP):
+    train_step(run, next(batches))
+    synchronize(device)
+    first = time.perf_counter() - began
+    for batch in islice(batches, WARM_UP - 1):
         train_step(run, batch)
-    seconds = statistics.median(_rounds(run, batches, steps))
-    memory = peak_memory_bytes(device)
+    seconds = timed(lambda: train_step(run, next(batches)), device, steps)
+    memory, memory_of = memory_used(device)
     run.settle()
     return Speed(
         recipe=recipe.name,
@@ -73,8 +78,9 @@ def benchmark(recipe: Recipe, device: torch.device, steps: int) -> Speed:
         warm_up_steps=WARM_UP,
         images_per_second=recipe.loop.batch / seconds,
         milliseconds_per_step=1000 * seconds,
-        peak_memory_bytes=_process_memory_bytes() if memory is None else memory,
-        memory_of="process" if memory is None else "device",
+        peak_memory_bytes=memory,
+        memory_of=memory_of,
+        first_step_seconds=first,
         overflows=run.scale.overflows,
         note=note,
     )
@@ -88,16 +94,24 @@ def synthetic_batches(run: Run, *, pinned: bool) -> list[Batch]:
     return [batch.pin_memory() for batch in batches] if pinned else batches
 
 
-def _rounds(run: Run, batches: Iterator[Batch], steps: int) -> Iterator[float]:
-    """Yield the seconds per step of each round; only its end waits for the device."""
+def timed(step: Callable[[], object], device: torch.device, steps: int) -> float:
+    """Return the seconds of a step, the median over rounds; a round's end waits for the device."""
+    return statistics.median(_rounds(step, device, steps))
+
+
+def _rounds(step: Callable[[], object], device: torch.device, steps: int) -> Iterator[float]:
     for part in np.array_split(np.arange(steps), min(ROUNDS, steps)):
-        synchronize(run.device)
+        synchronize(device)
         started = time.perf_counter()
-        for batch in islice(batches, len(part)):
-            train_step(run, batch)
-        synchronize(run.device)
+        for _ in part:
+            step()
+        synchronize(device)
         yield (time.perf_counter() - started) / len(part)
 
 
-def _process_memory_bytes() -> int:
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+def memory_used(device: torch.device) -> tuple[int, str]:
+    """Return the most bytes that were used so far, and by what: the `device` or the `process`."""
+    known = peak_memory_bytes(device)
+    if known is not None:
+        return known, "device"
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "process"
