@@ -103,7 +103,7 @@ def check_same_weights(run: Run) -> None:
     """Raise TrainingError where ranks have parted, bit by bit; they would never meet again."""
     if run.group.is_alone:
         return
-    sums = [_checksum(weight) for weight in run.network.parameters()]
+    sums = [checksum(weight) for weight in run.network.parameters()]
     digest = hashlib.sha256(repr([int(each) for each in sums]).encode()).hexdigest()
     digests = run.group.gather(digest)
     others = [str(rank) for rank, each in enumerate(digests) if each != digests[0]]
@@ -124,9 +124,9 @@ def sum_of(group: Group, value: float) -> float:
     return float(own)
 
 
-def _checksum(weight: Tensor) -> Tensor:
+def checksum(weight: Tensor) -> Tensor:
     """A sum of the bits as whole numbers: no order of adding can change it."""
-    return weight.detach().contiguous().view(torch.int32).sum(dtype=torch.int64)
+    return weight.detach().flatten().view(torch.int32).sum(dtype=torch.int64)
 
 
 def _outline(checkpoint: Checkpoint) -> dict[str, Any]:
