@@ -8,60 +8,18 @@ rates are low: training itself takes apart what rounding made different, the fas
 from __future__ import annotations
 
 import argparse
-import colorsys
 import json
-import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rank_cases import NETWORKS, TRAINFERRY, Network, make_data, start_ranks
+from rank_control import RATES, run_control, show_control
 
-ROOT = Path(__file__).resolve().parents[1]
 MOST = 1e-5
-_TRAINFERRY = ("-m", "trainferry.cli.main")
-
-
-@dataclass(frozen=True)
-class Network:
-    """A recipe with what it needs to give the same numbers on any number of ranks."""
-
-    name: str
-    recipe: str
-    sets: tuple[str, ...]
-
-
-NETWORKS = (
-    Network(
-        "CRNN",
-        "crnn_small",
-        ("network.dropout=0", "optimizer.name=momentum", "optimizer.learning_rate=3e-4"),
-    ),
-    Network(
-        "ResNet-18",
-        "resnet50_photos",
-        (
-            "network.size=18",
-            "picture.height=96",
-            "picture.width=96",
-            "picture.evaluation_size=104",
-            "augment.mixup=0",
-            "augment.cutmix=0",
-            "optimizer.learning_rate=1e-5",
-            "optimizer.rate_for_batch=0",
-            "optimizer.nesterov=false",
-            "schedule.epochs=0",
-            "schedule.warmup_epochs=0",
-            "loop.evaluate_epochs=0",
-            "loop.save_epochs=0",
-        ),
-    ),
-)
 
 
 def main() -> int:
@@ -70,6 +28,13 @@ def main() -> int:
     parser.add_argument("--batch", type=int, default=24, help="pictures of all ranks together")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--network", help="only this one: CRNN or ResNet-18")
+    parser.add_argument("--pixels", type=int, default=224, help="a side of ResNet-18's pictures")
+    parser.add_argument(
+        "--rate", choices=RATES, default="low", help="a low learning rate, or that of the recipe"
+    )
+    parser.add_argument(
+        "--control", action="store_true", help="how far rounding alone takes losses apart instead"
+    )
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     parser.add_argument(
         "--score", nargs=3, metavar=("RECIPE", "DATA", "RUN"), help=argparse.SUPPRESS
@@ -78,13 +43,21 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.score:
         return _score(*arguments.score, arguments.set)
-    report = {"networks": []}
+    counts = [int(count) for count in arguments.ranks.split(",")]
+    report: dict[str, Any] = {"networks": []}
     fine = True
     with tempfile.TemporaryDirectory() as folder:
         for network in NETWORKS:
             if arguments.network not in (None, network.name):
                 continue
-            rows = _measure(network, arguments, Path(folder))
+            data = make_data(network, Path(folder))
+            given = (network, counts, arguments, Path(folder), data)
+            if arguments.control:
+                control = run_control(*given)
+                fine = show_control(control, MOST) and fine
+                report["networks"].append(control)
+                continue
+            rows = _measure(*given)
             fine = _show(network, rows, arguments) and fine
             report["networks"].append({"name": network.name, "rows": rows})
     if arguments.json:
@@ -92,34 +65,21 @@ def main() -> int:
     return 0 if fine else 1
 
 
-def _measure(network: Network, arguments: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
-    data = folder / f"data-{network.name}"
-    _make_words(data) if network.recipe.startswith("crnn") else _make_photos(data)
-    sets = [
-        *network.sets,
-        f"loop.batch={arguments.batch}",
-        f"schedule.steps={arguments.steps}",
-        "schedule.warmup_steps=0",
-        f"loop.evaluate_every={arguments.steps}",
-        f"loop.save_every={arguments.steps}",
-        "loop.log_every=1",
-        "loop.norms=synchronised",
-        "precision.name=fp32",
-        "precision.loss_scale=none",
-        "data.workers=0",
-    ]
+def _measure(
+    network: Network, counts: list[int], arguments: argparse.Namespace, folder: Path, data: Path
+) -> list[dict[str, Any]]:
+    sets = network.sets(arguments.rate, arguments.batch, arguments.steps, arguments.pixels)
     given = [part for each in sets for part in ("--set", each)]
-    counts = [int(count) for count in arguments.ranks.split(",")]
     rows = []
     for ranks in counts:
         run = folder / f"{network.name}-{ranks}"
         place = ("--data", str(data), "--run", str(run), "--device", "cpu")
-        _start(ranks, *_TRAINFERRY, "train", network.recipe, *place, *given)
+        start_ranks(ranks, *TRAINFERRY, "train", network.recipe, *place, *given)
         events = [json.loads(line) for line in (run / "journal.jsonl").read_text().splitlines()]
         logged = [event for event in events if event["event"] == "logged"]
         times = [event["time"] for event in logged]
         script = (str(Path(__file__)), "--score", network.recipe, str(data))
-        score = _start(ranks, *script, str(folder / f"{network.name}-{counts[0]}"), *given)
+        score = start_ranks(ranks, *script, str(folder / f"{network.name}-{counts[0]}"), *given)
         rows.append(
             {
                 "ranks": ranks,
@@ -184,64 +144,6 @@ def _score(recipe_name: str, data: str, run: str, sets: list[str]) -> int:
     if group.is_first:
         print(json.dumps({name: value.hex() for name, value in values.items()}))
     return 0
-
-
-def _start(ranks: int, *command: str) -> str:
-    """Run a command as so many ranks with one thread each; return what rank 0 printed."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    processes = []
-    for rank in range(ranks):
-        variables = {
-            "PYTHONPATH": str(ROOT / "src"),
-            "OMP_NUM_THREADS": "1",
-            "RANK": str(rank),
-            "LOCAL_RANK": str(rank),
-            "WORLD_SIZE": str(ranks),
-            "LOCAL_WORLD_SIZE": str(ranks),
-            "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(port),
-        }
-        processes.append(
-            subprocess.Popen(
-                [sys.executable, *command],
-                env={**os.environ, **variables},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-        )
-    ended = [process.communicate() for process in processes]
-    for process, (_, messages) in zip(processes, ended, strict=True):
-        if process.returncode:
-            raise SystemExit(messages)
-    return ended[0][0]
-
-
-def _make_words(folder: Path) -> None:
-    for split, count in (("train", "240"), ("val", "75")):
-        place = ("--to", str(folder), "--split", split, "--processes", "1")
-        _start(1, *_TRAINFERRY, "data", "words", "--count", count, *place)
-
-
-def _make_photos(folder: Path) -> None:
-    """Discs of five colours on noisy grounds, as a folder of pictures for `data folder`."""
-    from PIL import Image, ImageDraw
-
-    dice = np.random.default_rng(0)
-    for number in range(240):
-        kind = number % 5
-        image = Image.fromarray(dice.integers(60, 190, (72, 96, 3), dtype=np.uint8))
-        x, y, radius = (float(value) for value in dice.uniform((20, 20, 10), (70, 50, 20)))
-        colour = tuple(round(255 * part) for part in colorsys.hsv_to_rgb(kind / 5, 0.7, 0.9))
-        ImageDraw.Draw(image).ellipse((x - radius, y - radius, x + radius, y + radius), colour)
-        place = folder.with_name("pictures") / f"kind{kind}"
-        place.mkdir(parents=True, exist_ok=True)
-        image.save(place / f"{number}.jpg", quality=90)
-    pictures = str(folder.with_name("pictures"))
-    place = ("--to", str(folder), "--validation", "0.2")
-    _start(1, *_TRAINFERRY, "data", "folder", pictures, *place)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@
 PYTHON has TensorFlow 1.15 or 2.x. Each case is a small script that is run in a process of its own;
 both kinds of process load the probe, so that TensorFlow 2.x has its layer in both. The least of
 all rounds counts: other work on the machine only ever adds. Time of the processor is told beside
-that of the clock, because it depends less on what else runs.
+that of the clock, because it depends less on what else runs. *Checks* is what happens after the
+script ended: reading what the watch wrote, and running every check over it.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from trainferry.rehearse.check import check_run
+from trainferry.rehearse.facts import read_facts
 
 ENTRY = Path(__file__).resolve().parents[1] / "src/trainferry/rehearse/probe/entry"
 
@@ -103,6 +108,7 @@ class Times:
     """The first step; TensorFlow prepares the graph in it, and the watch describes it."""
     rest: tuple[float, float]
     whole: tuple[float, float]
+    checks: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -144,7 +150,7 @@ def least(times: Sequence[Times]) -> Times:
         clock, processor = zip(*(getattr(one, name) for one in times), strict=True)
         return min(clock), min(processor)
 
-    return Times(times[0].operators, of("first"), of("rest"), of("whole"))
+    return Times(times[0].operators, of("first"), of("rest"), of("whole"), of("checks"))
 
 
 def run(python: str, case: Case, *, watch: bool) -> Times:
@@ -173,13 +179,22 @@ def run(python: str, case: Case, *, watch: bool) -> Times:
         )
         if done.returncode:
             raise SystemExit(done.stderr[-4000:])
-        return Times(**json.loads(done.stdout.splitlines()[-1]))
+        times = Times(**json.loads(done.stdout.splitlines()[-1]))
+        return replace(times, checks=check(folder)) if watch else times
+
+
+def check(folder: Path) -> tuple[float, float]:
+    """Run all checks over what a script left; return seconds of the clock and the processor."""
+    began = time.perf_counter(), time.process_time()
+    check_run([read_facts(folder)])
+    return time.perf_counter() - began[0], time.process_time() - began[1]
 
 
 def table(rows: Sequence[Row]) -> str:
     lines = [
-        "| case | operators | steps | plain | watched | whole run | later steps | first step |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| case | operators | steps | plain | watched | watching adds | to later steps "
+        "| to the first | checks |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for row in rows:
         for number, kind in enumerate(("clock", "processor")):
@@ -189,7 +204,8 @@ def table(rows: Sequence[Row]) -> str:
                 f"| {plain.whole[number]:.1f} s | {watched.whole[number]:.1f} s "
                 f"| {percent(plain.whole[number], watched.whole[number])} "
                 f"| {percent(plain.rest[number], watched.rest[number])} "
-                f"| +{watched.first[number] - plain.first[number]:.2f} s |"
+                f"| +{watched.first[number] - plain.first[number]:.2f} s "
+                f"| {watched.checks[number]:.2f} s |"
             )
     return "\n".join(lines)
 

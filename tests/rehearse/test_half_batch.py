@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from benchmarks.half_batch import STYLES, compare_style
+
 from tests.rehearse.stand_in.tensorflows import python_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.cluster]

@@ -233,3 +233,25 @@ def test_ctrl_c_leaves_no_script(python: Path, here: Path) -> None:
     assert ours.wait() == 130
     with pytest.raises(ProcessLookupError):
         os.kill(int(output.read_text()), 0)
+
+
+def hash_of_a_word(side: str, rank: int = 0) -> str:
+    return Path(f"rehearsal/{side}/rank_{rank}/output.txt").read_text().splitlines()[0]
+
+
+def test_sets_have_one_order_in_all_runs_that_are_compared(
+    python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "random")
+    program = "print(hash('word')); import steps; steps.train()"
+    make_project(Path("original"), program)
+    rehearse(python, program, "--original", "original")
+    assert hash_of_a_word("migrated") == hash_of_a_word("original")
+
+
+def test_sets_of_ranks_have_orders_of_their_own(
+    python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    rehearse(python, "print(hash('word')); import steps; steps.train()", "--ranks", "2")
+    assert hash_of_a_word("migrated", 0) != hash_of_a_word("migrated", 1)

@@ -19,6 +19,7 @@ _LOOK_SECONDS = 0.2
 # For ranks that wait for one that failed: the hub tells them, and they end by themselves.
 _GRACE_SECONDS = 20.0
 _SOCKET_BYTES = 100  # a path in an address of the kernel has 108
+_SOCKET_IN_SCRATCH = "pymp-12345678/listener-12345678"  # as multiprocessing names it
 
 
 @dataclass
@@ -69,7 +70,8 @@ class Course:
 
 def run_ranks(crew: Crew, show: Show) -> Course:
     """Run all ranks to their end. When one fails, the others are ended soon after."""
-    with _hub(crew) as hub:
+    with contextlib.ExitStack() as stack:
+        hub = stack.enter_context(_hub(crew))
         more = {"TRAINFERRY_HUB": str(hub.path)} if hub else {}
         scripts: list[Script] = []
         try:
@@ -77,7 +79,7 @@ def run_ranks(crew: Crew, show: Show) -> Course:
                 script = start_script(
                     crew.command,
                     folder=crew.folder,
-                    environment={**environment, **more},
+                    environment=stack.enter_context(short_scratch({**environment, **more})),
                     output=home / "output.txt",
                     limits=crew.limits,
                 )
@@ -155,3 +157,14 @@ def short_place(path: Path) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="trainferry-") as folder:
         yield Path(folder, path.name)
+
+
+@contextlib.contextmanager
+def short_scratch(environment: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """`environment`, with another TMPDIR where sockets of the script would not fit into its own."""
+    scratch = environment.get("TMPDIR", "")
+    if len(bytes(Path(scratch, _SOCKET_IN_SCRATCH))) < _SOCKET_BYTES:
+        yield environment
+        return
+    with tempfile.TemporaryDirectory(prefix="trainferry-", ignore_cleanup_errors=True) as folder:
+        yield {**environment, "TMPDIR": folder}

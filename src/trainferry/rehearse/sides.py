@@ -119,6 +119,9 @@ def _environments(task: Task, plan: Plan, copy: Copy, folder: Path) -> Iterator[
         home = folder / f"rank_{rank}"
         (home / "scratch").mkdir(parents=True)
         more = {"TRAINFERRY_WATCH": str(_write_watch(task, plan, home))}
+        if task.is_compared:
+            # Sets give the same order in all runs; ranks of one run differ, as on the device.
+            more["PYTHONHASHSEED"] = str(_SEED)
         if task.is_migrated:
             cluster: Any = wishes.cluster if task.ranks > 1 else "table"
             more |= rank_environment(rank, task.ranks, cluster=cluster, table=table)

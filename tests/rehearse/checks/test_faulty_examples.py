@@ -11,7 +11,7 @@ from tests.rehearse.checks.faulty_examples import CLEAN, FAULTY, Example, find_i
 from tests.rehearse.checks.record_examples import RECORDED
 from tests.rehearse.stand_in.tensorflows import python_for
 from trainferry.rehearse.catalogue import all_checks
-from trainferry.rehearse.finding import Finding
+from trainferry.rehearse.finding import Finding, Severity
 
 # Made by a comparison, a precision or a rehearsal as a whole; they have tests of their own.
 ELSEWHERE = {
@@ -27,7 +27,6 @@ ELSEWHERE = {
     "ranks-stalled",
     "run-hangs",
     "weights-copied",
-    "writes-data",
 }
 # What goes with a fault by its nature.
 ALSO = {"no-allreduce": {"weights-differ"}}
@@ -67,6 +66,12 @@ def test_every_check_has_a_planted_fault() -> None:
     planted = {example.check for example in FAULTY}
     assert planted == set(all_checks()) - ELSEWHERE
     assert all(example.path.stem == example.check.replace("-", "_") for example in FAULTY)
+
+
+def test_checkpoints_at_other_steps_than_asked_are_a_risk(tmp_path: Path) -> None:
+    example = next(one for one in FAULTY if one.check == "loop-and-saving")
+    (finding,) = find_in(recorded(example, tmp_path), example.path.name)
+    assert finding.severity is Severity.RISK
 
 
 def check_found(example: Example, findings: list[Finding]) -> None:

@@ -78,6 +78,14 @@ def test_a_dataset_that_drops_its_rest_but_is_open_is_told_by_its_iterator() -> 
     assert (finding.check, finding.places) == ("open-batch", ("train.py:next",))
 
 
+def test_sparse_tensors_of_a_dataset_are_no_open_batch() -> None:
+    facts = trained(
+        op("iterator", "IteratorV2", dtype="resource"),
+        op("next", "IteratorGetNext", ["iterator"], shape=None, dtype="variant"),
+    )
+    assert only(facts).check == "unsupported-dtype"
+
+
 def test_targets_of_keras_have_the_batch_of_the_inputs() -> None:
     fixed = fed("dense_input", (4, 8))
     target = fed("dense_1_target", (None, None))

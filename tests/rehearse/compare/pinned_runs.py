@@ -57,4 +57,5 @@ class Pinned:
             timeout=600,
         )
         assert done.returncode == 0, done.stderr[-4000:]
+        assert "Exception in thread" not in done.stderr
         return home

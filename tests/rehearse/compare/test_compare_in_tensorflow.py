@@ -88,6 +88,33 @@ def test_other_data_is_told_as_another_batch(version: str, tmp_path: Path) -> No
     assert (comparison.parting[0], comparison.parting[1].kind) == (3, "batch")
 
 
+def test_summaries_by_the_clock_take_no_batch(version: str, tmp_path: Path) -> None:
+    comparison = both(version, tmp_path, "by_the_clock.py", original="0", migrated=("0.6",))
+    assert len(comparison.trained) == 4
+    assert comparison.agrees, comparison.summary
+
+
+def test_optimizers_of_the_graph_do_not_add_in_another_order(version: str, tmp_path: Path) -> None:
+    comparison = both(version, tmp_path, "unrolled.py", original="original", migrated=("migrated",))
+    gradient = comparison.largest("gradient")
+    assert gradient is not None
+    assert gradient.relative == 0
+    sessions = (tmp_path / "migrated/facts.jsonl").read_text()
+    assert '"disable_meta_optimizer": false' in sessions
+
+
+def test_an_original_in_a_strategy_is_compared_with_one_without(
+    version: str, tmp_path: Path
+) -> None:
+    comparison = both(
+        version, tmp_path, "in_a_strategy.py", original="strategy", migrated=("alone",)
+    )
+    assert len(comparison.trained) == 4
+    assert comparison.agrees, comparison.summary
+    assert comparison.kept == ()
+    assert "batch_normalization/moving_mean" not in comparison.only_migrated
+
+
 @pytest.mark.parametrize("name", ["session", "estimator", "keras", "slim_queues", "strategy"])
 def test_examples_compute_the_same_before_and_after(
     version: str, tmp_path: Path, name: str

@@ -152,3 +152,27 @@ def test_children_that_ask_for_a_bare_python_get_one(flag: str) -> None:
         f"import subprocess, sys; subprocess.run([sys.executable, {flag!r}, '-c', 'print(1)'])"
     )
     assert output(program) == "1"
+
+
+@pytest.mark.parametrize(
+    ("first", "whose"), [("import tensorflow", "TensorFlow's"), ("", "the user's")]
+)
+def test_keras_beside_tensorflow_2_goes_before_a_script_of_that_name(
+    tmp_path: Path, first: str, whose: str
+) -> None:
+    user, site = tmp_path / "user", tmp_path / "site"
+    package(user, "keras", 'whose = "the user\'s"')
+    package(site, "keras", 'whose = "TensorFlow\'s"')
+    package(
+        site,
+        "tensorflow",
+        """\
+        import tensorflow._api.v2
+        from types import SimpleNamespace as Names
+        __version__ = "1.15.5"  # so that it is left as it is
+        test, compat = Names(), Names(v1=Names(test=Names()))
+        """,
+    )
+    package(site, "tensorflow/_api", "")
+    package(site, "tensorflow/_api/v2", "")
+    assert output(f"{first}\nimport keras\nprint(keras.whose)", user, site) == whose

@@ -63,8 +63,11 @@ def test_every_collective_gives_what_hccl_gives(version: str, tmp_path: Path) ->
 
 
 @versions
-def test_waiting_collectives_do_not_starve_one_another(version: str, tmp_path: Path) -> None:
-    done, _ = run_ranks(SCRIPTS / "many.py", version, 2, tmp_path)
+@pytest.mark.parametrize("script", ["many.py", "thousands.py"])
+def test_waiting_collectives_do_not_starve_one_another(
+    script: str, version: str, tmp_path: Path
+) -> None:
+    done, _ = run_ranks(SCRIPTS / script, version, 2, tmp_path)
     for process in done:
         assert process.stdout.endswith("done\n"), process.stderr[-3000:]
 

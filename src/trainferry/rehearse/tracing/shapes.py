@@ -64,8 +64,15 @@ def shape_text(shape: Shape) -> str:
 
 
 def open_inputs(step: TrainStep) -> list[Operator]:
-    """Inputs of a train step that leave a dimension open."""
-    return [one for one in step.inputs if any(is_open(output.shape) for output in one.outputs)]
+    """Inputs of a train step that leave a dimension open.
+
+    A variant holds a sparse or ragged tensor, which no full shape would mend: another check tells.
+    """
+    return [
+        one
+        for one in step.inputs
+        if any(is_open(output.shape) for output in one.outputs if output.dtype != "variant")
+    ]
 
 
 def lost_dimensions(step: TrainStep) -> list[Operator]:

@@ -20,11 +20,13 @@ def pin(settings):
     call_after_import("numpy", lambda numpy: numpy_draws.pin(numpy, seeds))
 
     def pin_tensorflow(tensorflow):
-        from . import datasets, graph_draws, host_functions, queues
+        from . import clocks, datasets, graph_draws, graph_optimizers, host_functions, queues
 
         graph_draws.pin(seeds)
+        graph_optimizers.pin()
         datasets.pin(seeds)
         queues.pin()
+        clocks.pin()
         host_functions.pin(seeds)
         listing.sort_files_of_tensorflow()
 

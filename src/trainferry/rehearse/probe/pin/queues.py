@@ -57,7 +57,8 @@ class _OneThread:
         return hash(self._session)
 
     def __eq__(self, other):
-        return self._session == getattr(other, "_session", other)
+        # Sessions have a `_session` too, of another kind.
+        return self._session is (other._session if isinstance(other, _OneThread) else other)
 
     def make_callable(self, fetches, *args, **kwargs):
         if not isinstance(fetches, _InTurn):

@@ -1,14 +1,24 @@
 """The variables of a graph, by name."""
 
+from tensorflow.python.distribute import values as distributed
 from tensorflow.python.framework import errors, ops
+
+_OLD = hasattr(distributed.DistributedValues, "primary")  # TensorFlow 1
 
 
 def by_name(graph):
     """All variables that a checkpoint would hold, in the order in which they were made."""
     found = {}
     for variable in graph.get_collection(ops.GraphKeys.GLOBAL_VARIABLES):
-        found.setdefault(variable.op.name, variable)
+        found.setdefault(variable.op.name, _plain(variable))
     return found
+
+
+def _plain(variable):
+    """A strategy keeps a copy for each device, and adds operators to read them all: take one."""
+    if isinstance(variable, distributed.DistributedValues):
+        return variable.primary if _OLD else variable._primary
+    return variable
 
 
 def trainable(graph):

@@ -7,7 +7,7 @@ its names become those of `tf.compat.v1`, and what 2.x does differently at run t
 import importlib
 import sys
 
-from . import dimensions, modules, moved_names, own_keras, own_view
+from . import dimensions, modules, moved_names, own_view
 
 # What scripts of the time compare with.
 VERSION = "1.15.5"
@@ -27,7 +27,6 @@ def become_tensorflow_1(tensorflow):
     modules.install(tensorflow)
     moved_names.restore(tensorflow)
     tensorflow.contrib = importlib.import_module("tensorflow.contrib")
-    own_keras.load_if_hidden(tensorflow)
 
 
 def _overlay(tensorflow, version_1):

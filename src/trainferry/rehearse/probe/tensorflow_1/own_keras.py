@@ -3,21 +3,20 @@
 Keras is a package of its own there, and is loaded late; in 1.15 it was a part of TensorFlow.
 """
 
-import importlib
 import importlib.machinery
 import os
 import sys
 
 
-def load_if_hidden(tensorflow):
-    """Load Keras from where `tensorflow` is installed, if a module of the user would be taken."""
-    packages = os.path.dirname(os.path.dirname(os.path.abspath(tensorflow.__file__)))
-    own = importlib.machinery.PathFinder.find_spec("keras", [packages])
-    taken = importlib.machinery.PathFinder.find_spec("keras")
-    if "keras" in sys.modules or own is None or taken.origin == own.origin:
-        return
-    sys.path.insert(0, packages)
-    try:
-        importlib.import_module("keras")
-    finally:
-        sys.path.remove(packages)
+def prefer_to_scripts():
+    """Once TensorFlow 2.x is being loaded, `keras` is the one that is installed with it."""
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name != "keras" or "tensorflow._api.v2" not in sys.modules:
+            return None
+        tensorflow = os.path.abspath(sys.modules["tensorflow"].__file__)
+        packages = os.path.dirname(os.path.dirname(tensorflow))
+        return importlib.machinery.PathFinder.find_spec(name, [packages])

@@ -14,6 +14,9 @@ MARK = "_trainferry_stand_in"
 PLACE = "_trainferry_place"
 _NO_GRADIENT = "TrainferryNoGradient"
 _numbering = threading.Lock()
+# A collective keeps a thread while it waits. Of thousands that one line makes, each waits for the
+# one so many before it: ranks that begin with others would else wait with all of their threads.
+_AT_ONCE = 128
 _graphs = []
 
 
@@ -57,11 +60,15 @@ def on_host(call, function, inputs, dtypes, shapes, gradient=_NO_GRADIENT):
     Shapes are kept by `ensure_shape`, which survives a round trip of the graph.
     """
     graph = ops.get_default_graph()
-    with graph.gradient_override_map({"PyFunc": gradient}):
+    together = ranks.world_size() > 1 and call.group == ranks.WORLD and call.kind in _TOGETHER
+    line = _line(graph, call) if together else []
+    before = [line[-_AT_ONCE]] if len(line) >= _AT_ONCE else []
+    with graph.gradient_override_map({"PyFunc": gradient}), tf.control_dependencies(before):
         outputs = py_func_common(function, inputs, dtypes, stateful=True, name=call.operator)
     operator = outputs[0].op if dtypes else outputs
     mark(operator, call.operator, call.place)
-    if ranks.world_size() > 1 and call.group == ranks.WORLD and call.kind in _TOGETHER:
+    if together:
+        line.append(operator)
         _collectives(graph).append(operator)
     if not dtypes:
         return operator
@@ -74,6 +81,14 @@ def on_host(call, function, inputs, dtypes, shapes, gradient=_NO_GRADIENT):
 
 # What all ranks run together; the graphs of all ranks must hold the same of these.
 _TOGETHER = ("allreduce", "allgather", "broadcast", "reduce", "reduce_scatter", "all_to_all")
+
+
+def _line(graph, call):
+    """The collectives of this kind that the same line of the script made, in the same context."""
+    if not hasattr(graph, "_trainferry_lines"):
+        graph._trainferry_lines = {}
+    key = (call.kind, call.place, graph._get_control_flow_context())
+    return graph._trainferry_lines.setdefault(key, [])
 
 
 def collectives_of(graph):
