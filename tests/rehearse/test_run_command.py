@@ -219,8 +219,13 @@ def test_ctrl_c_leaves_no_script(python: Path, here: Path) -> None:
     program = "import os, steps, time; steps.step(1); print(os.getpid()); time.sleep(600)"
     make_project(here / "project", program)
     words = ["rehearse", "project", "--entry", "train.py", "--python", str(python)]
+    # Started in the background, as by a CI, a process ignores SIGINT unless it asks for it.
+    start = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from trainferry.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
     ours = subprocess.Popen(
-        [sys.executable, "-m", "trainferry.cli.main", *words],
+        [sys.executable, "-c", start, *words],
         env={**os.environ, "PYTHONPATH": str(SOURCE)},
         stderr=subprocess.DEVNULL,
     )
@@ -230,7 +235,7 @@ def test_ctrl_c_leaves_no_script(python: Path, here: Path) -> None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     ours.send_signal(signal.SIGINT)
-    assert ours.wait() == 130
+    assert ours.wait(timeout=60) == 130
     with pytest.raises(ProcessLookupError):
         os.kill(int(output.read_text()), 0)
 

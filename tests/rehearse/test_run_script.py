@@ -217,10 +217,12 @@ def test_a_rehearsal_that_is_ended_leaves_no_script(tmp_path: Path, number: int)
     (tmp_path / "inner").mkdir()
     write(tmp_path / "inner", "import os, time; open('pid', 'w').write(str(os.getpid()))\n" + SLEEP)
     program = f"""\
-        import sys
+        import signal, sys
         from pathlib import Path
         sys.path.insert(0, {str(SOURCE)!r})
         from trainferry.rehearse.start import run_script, script_environment
+        # Started in the background, as by a CI, a process ignores SIGINT unless it asks for it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         folder = Path({str(tmp_path / "inner")!r})
         run_script([sys.executable, folder / "script.py"], folder=folder,
                    environment=script_environment([], folder), output=folder / "output.txt")
@@ -229,7 +231,7 @@ def test_a_rehearsal_that_is_ended_leaves_no_script(tmp_path: Path, number: int)
     ours = subprocess.Popen([sys.executable, script], stderr=subprocess.DEVNULL)
     pid = wait_for(tmp_path / "inner" / "pid")
     ours.send_signal(number)
-    ours.wait()
+    ours.wait(timeout=60)
     deadline = time.monotonic() + 20
     while is_alive(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
