@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import os
 import socket
 import time
@@ -45,6 +47,9 @@ def join(place: Place, device: torch.device) -> Iterator[Group]:
             hint="install the torch that is built for this device, or pass --device cpu",
         )
     backend = "gloo" if library == "gloo" else f"cpu:gloo,{device.type}:{library}"
+    # What is left of a run that failed must go before the interpreter does: its connections end
+    # threads, and that late they abort the process.
+    atexit.register(gc.collect)
     _meet(place, backend)
     group = Group(place, library, device)
     try:
