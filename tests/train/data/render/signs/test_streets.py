@@ -115,3 +115,9 @@ def test_a_list_without_names_for_a_split_is_told(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\n")
     with pytest.raises(DataError, match="not UTF-8"):
         read_streets(path, fsns_charset())
+
+
+def test_no_single_name_weighs_much_in_a_held_out_split() -> None:
+    commonest = Counter(draw("val", 1500)).most_common(1)[0][1]
+    assert commonest < 12
+    assert {"Grande Rue", "Grand Rue"} <= set(draw("train", 3000))
