@@ -68,3 +68,12 @@ def test_signs_are_checked_before_training(
     shown = capsys.readouterr().out
     assert "kept" in shown
     assert "too_long" in shown
+
+
+def test_signs_are_known_by_their_charset(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = make_sign_data(tmp_path / "signs", views=2)
+    size = ["--set", "picture.views=2", "--set", "picture.height=35", "--set", "picture.width=35"]
+    assert main(["data", "check", str(data), "--processes", "1", *size]) == 0
+    assert "kept" in capsys.readouterr().out

@@ -129,13 +129,21 @@ def run_check(arguments: argparse.Namespace) -> int:
     from trainferry.train.recipe.read import read_recipe
     from trainferry.train.recipe.tasks import ClassifyRecipe, SpellRecipe
 
-    photos = holds_photos(arguments.source, arguments.split)
-    recipe = read_recipe(arguments.recipe or ("resnet50" if photos else "crnn"), arguments.set)
+    recipe = read_recipe(arguments.recipe or _usual_recipe(arguments), arguments.set)
     if isinstance(recipe.task, ClassifyRecipe):
         return check_classes(arguments, recipe.task)
     if isinstance(recipe.task, SpellRecipe):
         return check_texts(arguments, recipe, recipe.task)
     return _check_words(arguments, recipe, recipe.task.max_length)
+
+
+def _usual_recipe(arguments: argparse.Namespace) -> str:
+    """Tell from the data what it is for: photographs by their records, signs by their charset."""
+    from trainferry.train.data.signs.charset import find_charset
+
+    if holds_photos(arguments.source, arguments.split):
+        return "resnet50"
+    return "crnn" if find_charset(data_folder(arguments.source)) is None else "attention_ocr"
 
 
 def run_alphabet(arguments: argparse.Namespace) -> int:
@@ -260,7 +268,7 @@ def _add_check(commands: Subparsers) -> None:
     parser = commands.add_parser("check", help="what would be kept and dropped, and why")
     parser.add_argument("source", type=Path, help="a folder of record files, or one file")
     parser.add_argument(
-        "--recipe", help="whose classes and sizes to check by (default: crnn, or resnet50)"
+        "--recipe", help="whose classes and sizes to check by (default: one that fits the data)"
     )
     parser.add_argument("--split", default="train", help="train, val or test")
     parser.add_argument(
