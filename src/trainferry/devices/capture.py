@@ -28,6 +28,14 @@ def capture_helps(device: torch.device) -> bool:
     return KINDS[device.type].captures and not is_emulated(device)
 
 
+def is_recording(device: torch.device) -> bool:
+    """Whether the device now notes down what it is told instead of doing it."""
+    if device.type not in KINDS or not capture_helps(device):
+        return False
+    module: Any = torch.get_device_module(device)
+    return bool(module.is_current_stream_capturing())
+
+
 class Recorded:
     """Work on tensors that stay where they are: done a few times, then recorded and replayed.
 

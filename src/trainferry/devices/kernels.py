@@ -15,6 +15,7 @@ from trainferry.devices.device import is_emulated
 VARIABLE = "TRAINFERRY_KERNELS"  # "off" leaves everything to torch
 _DEVICES = ("cuda",)
 _FORMATS = (torch.float32, torch.bfloat16, torch.float16)
+_QUICK_TANH = (7, 5)  # the first NVIDIA architecture that has it
 
 
 def runs_kernels(tensor: Tensor) -> bool:
@@ -29,6 +30,14 @@ def runs_kernels(tensor: Tensor) -> bool:
     if tensor.device.type in _DEVICES:
         return _has_triton()
     return _interprets() and tensor.device.type == "cpu" and not is_emulated(tensor.device)
+
+
+def has_quick_tanh(tensor: Tensor) -> bool:
+    """Whether a kernel may use the device's own tanh: only where values are rounded as much."""
+    is_half = tensor.dtype in (torch.bfloat16, torch.float16)
+    if not is_half or tensor.device.type not in _DEVICES or _interprets():
+        return False
+    return torch.cuda.get_device_capability(tensor.device) >= _QUICK_TANH
 
 
 @cache

@@ -31,6 +31,13 @@ def half_of(precision: Precision) -> torch.dtype | None:
     return _HALF.get(precision)
 
 
+def working_half(device: torch.device) -> torch.dtype | None:
+    """Return the narrow format that products have here and now; None for none."""
+    if not torch.is_autocast_enabled(device.type):
+        return None
+    return torch.get_autocast_dtype(device.type)
+
+
 @contextmanager
 def full_precision(device: torch.device) -> Iterator[None]:
     """Compute in fp32 and nothing less inside: no autocast, and no TF32 on GPUs that have it."""

@@ -31,6 +31,7 @@ from trainferry.train.recipe.sections import Recipe
 from trainferry.train.tasks.task import Task
 
 if TYPE_CHECKING:
+    from trainferry.train.sender import Sender
     from trainferry.train.whole_step import WholeStep
 
 MOST_IN_EVALUATION = 256
@@ -57,6 +58,7 @@ class Run:
     captures: bool = False
     is_captured: bool = False  # the network alone, where there are several ranks
     whole: WholeStep | None = None  # from the first step on, where the run asks for it
+    sender: Sender | None = None  # from the first step on
     step: int = 0
     position: int = 0
     best_score: float | None = None

@@ -15,6 +15,7 @@ from trainferry.train.data.batches import Batch
 from trainferry.train.optimizer import clip_gradients, set_learning_rate
 from trainferry.train.run import Run
 from trainferry.train.schedule import learning_rate, peak_rate
+from trainferry.train.sender import Sender
 from trainferry.train.whole_step import WholeStep
 
 
@@ -36,9 +37,17 @@ def train_step(run: Run, batch: Batch) -> StepResult:
     """
     seed_device(step_seed(run.recipe.loop.seed, run.position), run.device)
     run.position += 1
-    there = batch.to(run.device)
+    if run.sender is None:
+        run.sender = Sender(run.device)
+    there = run.sender(batch)
+    result = _take(run, there, int(batch.skipped))
+    run.sender.mark()
+    return result
+
+
+def _take(run: Run, there: Batch, skipped: int) -> StepResult:
     if run.captures and run.recipe.loop.whole_step and run.group.is_alone:
-        return _whole_step(run, there, int(batch.skipped))
+        return _whole_step(run, there, skipped)
     run.optimizer.zero_grad(set_to_none=True)
     statistics = _statistics(run) if run.scale.skips_overflows else {}
     loss, logits = compute_gradients(run, there)
@@ -47,9 +56,9 @@ def train_step(run: Run, batch: Batch) -> StepResult:
         run.scale.update(finite)
         if not finite:
             run.network.load_state_dict(statistics, strict=False)
-            return StepResult(loss, logits, updated=False, skipped=int(batch.skipped))
+            return StepResult(loss, logits, updated=False, skipped=skipped)
     _update(run)
-    return StepResult(loss, logits, updated=True, skipped=int(batch.skipped))
+    return StepResult(loss, logits, updated=True, skipped=skipped)
 
 
 def _whole_step(run: Run, batch: Batch, skipped: int) -> StepResult:

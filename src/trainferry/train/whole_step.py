@@ -19,7 +19,7 @@ from torch import Tensor
 
 from trainferry.devices.capture import Recorded
 from trainferry.devices.loss_scale import multiply_gradients
-from trainferry.devices.precision import autocast
+from trainferry.devices.precision import autocast, half_of
 from trainferry.devices.scale_on_device import ScaleOnDevice
 from trainferry.train.kept import Kept
 from trainferry.train.optimizer import (
@@ -30,6 +30,7 @@ from trainferry.train.optimizer import (
     step_unless,
 )
 from trainferry.train.pace import Pace
+from trainferry.train.working_weights import WorkingWeights
 
 if TYPE_CHECKING:
     from trainferry.train.data.batches import Batch
@@ -43,6 +44,8 @@ class WholeStep:
         self._run = run
         self._pace = Pace(run.recipe, run.average, run.device)
         self._scale = ScaleOnDevice(run.scale, run.device) if run.scale.skips_overflows else None
+        half = half_of(run.recipe.precision.name)
+        self._weights = None if half is None else WorkingWeights(run.network, half)
         self._loss = torch.zeros((), device=run.device)
         self._is_settled = True
         self._told: list[Tensor] = []
@@ -96,9 +99,11 @@ class WholeStep:
         run.optimizer.zero_grad(set_to_none=True)
         statistics = Kept(run.network.buffers()) if scale is not None else None
         with autocast(run.device, run.recipe.precision.name):
-            logits = run.network(*self._told)
+            logits = (self._weights or run.network)(*self._told)
         loss = run.task.losses(logits, self._batch).mean()
         (loss if scale is None else scale.scale(loss)).backward()
+        if self._weights is not None:
+            self._weights.collect()
         self._pace.take()
         overflow = None if scale is None else self._unscale(scale)
         if run.recipe.optimizer.clip_norm:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from importlib.util import find_spec
 
 import pytest
 import torch
 
 from trainferry.devices.device import find_accelerators
+from trainferry.devices.precision import full_precision
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +22,10 @@ def kernel_device() -> torch.device:
     if os.environ.get("TRITON_INTERPRET") == "1":
         return torch.device("cpu")
     pytest.skip("needs an NVIDIA GPU, or TRITON_INTERPRET=1 for Triton on the CPU")
+
+
+@pytest.fixture(autouse=True)
+def exact_convolutions() -> Iterator[None]:
+    """Compare with what torch computes in fp32, not in the shorter format of tensor cores."""
+    with full_precision(torch.device("cpu")):
+        yield

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 from torch import Tensor
 
+from trainferry.devices.kernels import has_quick_tanh
 from trainferry.train.kernels.attention import Steps
 from trainferry.train.networks.attention_steps import PlainSteps
 
@@ -48,6 +51,14 @@ def test_in_half_precision_they_are_as_near_to_the_truth_as_the_plain_steps(
         (truth, *of_truth), (theirs, *of_theirs), (mine, *of_mine), strict=True
     ):
         assert error(own, true) <= 1.5 * error(plain, true) + 1e-3
+
+
+def test_only_half_precision_is_compared_quickly(kernel_device: torch.device) -> None:
+    compiles = kernel_device.type != "cpu" and os.environ.get("TRITON_INTERPRET") != "1"
+    for kind in (torch.float32, torch.bfloat16, torch.float16):
+        keys = torch.zeros(1, dtype=kind, device=kernel_device)
+        assert has_quick_tanh(keys) == (compiles and kind != torch.float32)
+        assert not has_quick_tanh(keys.cpu())
 
 
 def inputs(shape: tuple[int, ...], device: torch.device) -> list[Tensor]:

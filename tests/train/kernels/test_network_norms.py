@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from trainferry.devices.collectives import ALONE
 from trainferry.train.kernels.dense import GrowingMap
 from trainferry.train.networks.densenet import _DenseBlock
-from trainferry.train.networks.hrnet import _Bottleneck, _Module
+from trainferry.train.networks.hrnet import _BasicBlock, _Bottleneck, _Module
 from trainferry.train.networks.inception_v3 import ViewNorm
-from trainferry.train.networks.layers import DebiasedNorm, apply_norm, norm_for_kernels
+from trainferry.train.networks.layers import DebiasedNorm, apply_norm, both, norm_for_kernels
 from trainferry.train.networks.resnet import _Block
 from trainferry.train.norms import SynchronisedNorm
 
@@ -22,10 +22,10 @@ from trainferry.train.norms import SynchronisedNorm
 class _Between(nn.Module):
     """A dense block and the norm behind it, as DenseNet runs them on a device with kernels."""
 
-    def __init__(self, norm: Callable[[int], nn.BatchNorm2d]) -> None:
+    def __init__(self, norm: Callable[[int], nn.BatchNorm2d], inputs: int = 12) -> None:
         super().__init__()
-        self.block = _DenseBlock(12, 3, 8, norm)
-        self.norm = norm(36)
+        self.block = _DenseBlock(inputs, 3, 8, norm)
+        self.norm = norm(inputs + 24)
 
     def forward(self, features: Tensor) -> Tensor:
         if norm_for_kernels(self.norm, features) is None:
@@ -43,12 +43,29 @@ class _Branches(nn.Module):
         return torch.cat([one.mean(dim=(2, 3)) for one in self.fused(maps)], dim=1)
 
 
+class _Chain(nn.Module):
+    """Blocks behind each other: each but the first reads what the one before made twice."""
+
+    def __init__(self, *blocks: nn.Module) -> None:
+        super().__init__()
+        self.blocks = nn.Sequential(*blocks)
+
+    def forward(self, features: Tensor) -> Tensor:
+        return both(self.blocks(features)).first
+
+
+def _residual() -> nn.Module:
+    shrinking = _Block((12, 4, 4, 16), 2, 1, True, 0.9)
+    return _Chain(shrinking, *(_Block((16, 4, 4, 16), 1, 1, False, 0.9) for _ in range(2)))
+
+
 NETWORKS = {
-    "resnet": (lambda: _Block((12, 4, 4, 16), 2, 1, True, 0.9), 12),
+    "resnet": (_residual, 12),
     "resnet version 2": (lambda: _Block((12, 4, 4, 12), 1, 2, True, 0.9), 12),
     "densenet": (lambda: _Between(nn.BatchNorm2d), 12),
+    "densenet, narrow tiles": (lambda: _Between(nn.BatchNorm2d, 16), 16),
     "densenet, debiased": (lambda: _Between(lambda size: DebiasedNorm(size, 1e-3, 0.9)), 12),
-    "hrnet": (lambda: _Bottleneck(12, 16), 12),
+    "hrnet": (lambda: _Chain(_Bottleneck(12, 16), _Bottleneck(16, 16), _BasicBlock(16)), 12),
     "hrnet's branches": (_Branches, 6),
 }
 

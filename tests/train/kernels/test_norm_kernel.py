@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from trainferry.train.kernels import norm_passes, rows
 from trainferry.train.kernels.norm import normalise, reference
-from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.kernels.norm_passes import Norm, counters_of
 
 pytestmark = pytest.mark.cuda
 
@@ -22,6 +26,8 @@ SHAPES = [
     (2, 96, 4, 4),
     (1, 300, 3, 3),
     (9, 30, 1, 1),
+    (3, 40, 7, 7),  # narrow tiles, the last of them not full; several splits
+    (2, 264, 5, 5),
 ]
 
 
@@ -59,6 +65,107 @@ def test_groups_have_statistics_of_their_own(kernel_device: torch.device, channe
     norm = replace(norm, mean=torch.zeros(4, channels), variance=torch.zeros(4, channels))
     norm = replace(norm, mean=norm.mean.to(kernel_device), variance=norm.variance.to(kernel_device))
     compare(norm, (8, channels, 3, 3), rectified=True, added=False)
+
+
+@pytest.mark.parametrize("shape", [(3, 40, 7, 7), (4, 24, 6, 6), (2, 264, 5, 5)], ids=str)
+@pytest.mark.parametrize("added", [True, False])
+def test_another_launch_finishes_what_the_last_program_may_not(
+    kernel_device: torch.device,
+    monkeypatch: pytest.MonkeyPatch,
+    shape: tuple[int, ...],
+    added: bool,
+) -> None:
+    monkeypatch.setattr(norm_passes, "LAST_JOINS", False)
+    compare(make_norm(shape[1], kernel_device), shape, rectified=True, added=added)
+
+
+def test_small_maps_are_finished_without_another_launch(
+    kernel_device: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(norm_passes, "finish_statistics")
+    monkeypatch.delattr(norm_passes, "_finish_gradients")
+    compare(make_norm(40, kernel_device), (3, 40, 7, 7), rectified=True, added=True)
+
+
+def test_programs_that_read_several_tiles_are_joined_as_well(
+    kernel_device: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows, "_NARROW_SUMMING", 6)
+    compare(make_norm(40, kernel_device), (5, 40, 10, 10), rectified=True, added=True)
+
+
+def test_groups_of_several_splits_are_joined_by_one_program(kernel_device: torch.device) -> None:
+    norm = make_norm(40, kernel_device)
+    zeros = torch.zeros(2, 2, 40, device=kernel_device)
+    norm = replace(norm, mean=zeros[0], variance=zeros[1])
+    compare(norm, (4, 40, 9, 9), rectified=True, added=False)
+
+
+def test_equal_inputs_give_equal_bits(kernel_device: torch.device) -> None:
+    torch.manual_seed(0)
+    features = torch.randn(8, 40, 12, 12, device=kernel_device)
+    norm = replace(make_norm(40, kernel_device), momentum=1.0)
+    found = [train(features, norm) for _ in range(3)]
+    for again in found[1:]:
+        assert all(torch.equal(*pair) for pair in zip(found[0], again, strict=True))
+
+
+def test_counters_are_zero_after_use_and_stay_with_their_weight(
+    kernel_device: torch.device,
+) -> None:
+    norm = make_norm(40, kernel_device)
+    counters = counters_of(norm)
+    train(torch.randn(3, 40, 7, 7, device=kernel_device), norm)
+    assert not counters.any()
+    assert counters_of(replace(norm, momentum=0.5)) is counters
+    assert counters_of(make_norm(40, kernel_device)) is not counters
+    assert counters_of(replace(norm, mean=norm.mean.repeat(2))).shape == (2, 80)
+    assert counters_of(norm) is counters
+    kept = weakref.ref(counters)
+    del norm, counters
+    gc.collect()
+    assert kept() is None
+
+
+def test_a_recording_keeps_no_counters_of_its_own(
+    kernel_device: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    norm = make_norm(40, kernel_device)
+    monkeypatch.setattr(norm_passes, "is_recording", lambda _: True)
+    first = counters_of(norm)
+    assert counters_of(norm) is not first
+    monkeypatch.undo()
+    kept = counters_of(norm)
+    monkeypatch.setattr(norm_passes, "is_recording", lambda _: True)
+    assert counters_of(norm) is kept
+
+
+@pytest.mark.parametrize("rehearsed", [True, False])
+def test_replayed_norms_on_several_streams_give_the_same(
+    kernel_device: torch.device, rehearsed: bool
+) -> None:
+    if kernel_device.type != "cuda":
+        pytest.skip("only a GPU records")
+    norms = [replace(make_norm(40, kernel_device), momentum=1.0) for _ in range(4)]
+    features = torch.randn(4, 32, 40, 28, 28, device=kernel_device).bfloat16()
+    expected = [train(*each) for each in zip(features, norms, strict=True)]
+    if not rehearsed:
+        norms = [replace(norm, weight=norm.weight.detach().clone()) for norm in norms]
+    module: Any = torch.get_device_module(kernel_device)
+    graph, lanes = module.CUDAGraph(), [module.Stream() for _ in norms]
+    found = []
+    with module.graph(graph):
+        here = module.current_stream()
+        for one, norm, lane in zip(features, norms, lanes, strict=True):
+            lane.wait_stream(here)
+            with module.stream(lane):
+                found.append(train(one, norm))
+        for lane in lanes:
+            here.wait_stream(lane)
+    for _ in range(50):
+        graph.replay()
+        for mine, theirs in zip(found, expected, strict=True):
+            assert all(torch.equal(*pair) for pair in zip(mine, theirs, strict=True))
 
 
 def test_a_large_mean_leaves_the_variance_exact(kernel_device: torch.device) -> None:
@@ -100,6 +207,18 @@ def make_norm(channels: int, device: torch.device) -> Norm:
         epsilon=1e-3,
         batches=batches,
     )
+
+
+def train(features: Tensor, norm: Norm) -> list[Tensor]:
+    """Return result, gradients and statistics after a step forward and back."""
+    trained = [
+        features.detach().requires_grad_(),
+        norm.weight.requires_grad_(),
+        norm.bias.requires_grad_(),
+    ]
+    result = normalise(trained[0], norm, rectified=True)
+    gradients = torch.autograd.grad(result, trained, result.detach())
+    return [result.detach(), *gradients, norm.mean.clone(), norm.variance.clone()]
 
 
 def compare(

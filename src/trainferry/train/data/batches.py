@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from multiprocessing import get_start_method
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -21,7 +22,10 @@ from torch.utils.data import DataLoader, Dataset
 from trainferry.errors import TrainferryError
 from trainferry.train.data.pictures import Picture
 from trainferry.train.data.reader_signals import heed_parent_alone
+from trainferry.train.data.ring import Parked, Ring
 from trainferry.train.data.share import WHOLE, Share
+
+_AHEAD = 4  # batches of each reading process
 
 Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -43,6 +47,11 @@ class Batch:
     def to(self, device: torch.device) -> Batch:
         return self._map(lambda part: part.to(device, non_blocking=True))
 
+    def hold_for(self, stream: Any) -> None:  # noqa: ANN401  # of any backend
+        """Keep the memory until the stream is done with what it has been told so far."""
+        for part in self.tensors().values():
+            part.record_stream(stream)
+
     def pin_memory(self) -> Batch:
         return self._map(lambda part: part.pin_memory())
 
@@ -50,7 +59,7 @@ class Batch:
         """Cut the batch into equal parts, for accumulation."""
         pieces = {
             name: value.chunk(parts) if value.ndim else (value,) * parts
-            for name, value in self._tensors().items()
+            for name, value in self.tensors().items()
         }
         return [
             replace(self, **{name: values[part] for name, values in pieces.items()})
@@ -58,10 +67,10 @@ class Batch:
         ]
 
     def _map(self, change: Callable[[Tensor], Tensor]) -> Batch:
-        changed: dict[str, Any] = {name: change(each) for name, each in self._tensors().items()}
+        changed: dict[str, Any] = {name: change(each) for name, each in self.tensors().items()}
         return replace(self, **changed)
 
-    def _tensors(self) -> dict[str, Any]:
+    def tensors(self) -> dict[str, Any]:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Tensor)}
 
@@ -105,7 +114,10 @@ def training_batches(  # noqa: PLR0913  # by name, all of them
     Of each, only one rank's share; with `parts`, its share of the first part comes first.
     """
     steps = _Stream(source, batch, seed, share, parts)
-    return _load(steps, range(start, np.iinfo(np.int64).max), workers, pinned)
+    numbers = range(start, np.iinfo(np.int64).max)
+    if workers and pinned and get_start_method() == "fork":
+        return load_through_ring(steps, numbers, workers, pinned=True)
+    return _load(steps, numbers, workers, pinned)
 
 
 def evaluation_batches(
@@ -181,15 +193,40 @@ class _InOrder(Dataset[Batch]):
         return self.source.evaluation_batch(positions, self.size)
 
 
-def _load(dataset: Dataset[Batch], numbers: range, workers: int, pinned: bool) -> Iterator[Batch]:
+def load_through_ring(
+    dataset: Dataset[Batch], numbers: range, workers: int, *, pinned: bool
+) -> Iterator[Batch]:
+    """Read the first batch here, which shows how large they are, and the others in processes."""
+    first = dataset[numbers[0]]
+    # One more than torch lets its readers be ahead: what was handed out last may still be read.
+    ring = Ring(first.images, workers * _AHEAD + 1)
+    try:
+        yield first.pin_memory() if pinned else first
+        yield from _load(_Parking(dataset, ring), numbers[1:], workers, pinned)
+    finally:
+        ring.close()
+
+
+@dataclass(frozen=True)
+class _Parking(Dataset[Batch | Parked]):
+    dataset: Dataset[Batch]
+    ring: Ring
+
+    def __getitem__(self, number: int) -> Batch | Parked:
+        return self.ring.park(self.dataset[number], number)
+
+
+def _load(
+    dataset: Dataset[Batch] | _Parking, numbers: range, workers: int, pinned: bool
+) -> Iterator[Batch]:
     if workers == 0:
-        return (dataset[number] for number in numbers)
+        return (_taken(dataset[number]) for number in numbers)
     loader = DataLoader(
         _Guarded(dataset),
         batch_size=None,
         sampler=_Numbers(numbers),
         num_workers=workers,
-        prefetch_factor=4,
+        prefetch_factor=_AHEAD,
         pin_memory=pinned,
         worker_init_fn=_prepare_reader,
     )
@@ -197,23 +234,27 @@ def _load(dataset: Dataset[Batch], numbers: range, workers: int, pinned: bool) -
 
 
 @dataclass(frozen=True)
-class _Guarded(Dataset[Batch | TrainferryError]):
+class _Guarded(Dataset[Batch | Parked | TrainferryError]):
     """Hands errors over as values: what a worker raises, torch raises again without its hint."""
 
-    dataset: Dataset[Batch]
+    dataset: Dataset[Batch] | _Parking
 
-    def __getitem__(self, number: int) -> Batch | TrainferryError:
+    def __getitem__(self, number: int) -> Batch | Parked | TrainferryError:
         try:
             return self.dataset[number]
         except TrainferryError as error:
             return error
 
 
-def _raise_here(loaded: Iterable[Batch | TrainferryError]) -> Iterator[Batch]:
+def _raise_here(loaded: Iterable[Batch | Parked | TrainferryError]) -> Iterator[Batch]:
     for batch in loaded:
         if isinstance(batch, TrainferryError):
             raise batch
-        yield batch
+        yield _taken(batch)
+
+
+def _taken(batch: Batch | Parked) -> Batch:
+    return batch.take() if isinstance(batch, Parked) else batch
 
 
 @dataclass(frozen=True)

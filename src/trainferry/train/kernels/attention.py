@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from trainferry.devices.kernels import has_quick_tanh
+
 _COLUMNS = 64
 _HIDDEN = 128
 
@@ -76,7 +78,7 @@ class Steps(torch.autograd.Function):
         )
         keys, features = keys.contiguous(), features.contiguous()
         given = given.to(torch.float32)
-        new = _Maker(keys)
+        new, quick = _Maker(keys), has_quick_tanh(keys)
         opened = new(size.steps, size.samples, 4 * size.hidden, exact=True)
         carried = new(size.steps, size.samples, size.hidden, exact=True)
         asked = new(size.steps, size.samples, 2 * size.hidden)
@@ -121,6 +123,7 @@ class Steps(torch.autograd.Function):
                 size.parts,
                 ROWS=size.rows,
                 COLUMNS=_COLUMNS,
+                QUICK=quick,
             )
             programs.join_forward[size.join](
                 peaks,
@@ -148,7 +151,7 @@ class Steps(torch.autograd.Function):
         keys, features, recurrent, query, _, score, *kept = ctx.saved_tensors
         opened, carried, asked, questions, fits, norms, states = kept
         size: _Sizes = ctx.size
-        new = _Maker(keys)
+        new, quick = _Maker(keys), has_quick_tanh(keys)
         of_states = of_states.clone(memory_format=torch.contiguous_format)
         of_gates = new(size.steps, size.samples, 4 * size.hidden)
         of_sums = new(size.steps, size.samples, size.channels)
@@ -176,6 +179,7 @@ class Steps(torch.autograd.Function):
                 size.hidden,
                 ROWS=size.rows,
                 COLUMNS=_COLUMNS,
+                QUICK=quick,
             )
             programs.join_backward[size.join](
                 of_parts,
@@ -216,6 +220,7 @@ class Steps(torch.autograd.Function):
             size.steps,
             ROWS=size.rows,
             COLUMNS=_COLUMNS,
+            QUICK=quick,
         )
         shares = torch.exp(fits - norms[:, :, None]).to(keys.dtype)
         of_questions = (of_sums * score).flatten(0, 1)

@@ -20,10 +20,10 @@ from trainferry.train.kernels.norm_passes import (
     Norm,
     Parts,
     correct,
-    finish_gradients,
+    counters_of,
     finish_statistics,
     sum_up,
-    sum_up_gradients,
+    take_gradients,
     transform,
 )
 from trainferry.train.kernels.rows import in_rows
@@ -90,7 +90,7 @@ class _Append(torch.autograd.Function):
         begin = grown.channels
         grown.channels += features.shape[1]
         ctx.channels = slice(begin, grown.channels)
-        grown.parts = sum_up(in_rows(features), 1, copy=grown.values[:, ctx.channels])
+        grown.parts = sum_up(in_rows(features), grown.values[:, ctx.channels])
         ctx.gradients = grown.gradients
         ctx.save_for_backward(grown.values, grown.statistics)
         return torch.empty_like(order)
@@ -119,6 +119,7 @@ class _Normalise(torch.autograd.Function):
         finish_statistics(grown.parts, grown.statistics, norm)
         grown.parts = None
         ctx.epsilon, ctx.gradients = norm.epsilon, grown.gradients
+        ctx.counters = counters_of(norm)
         ctx.save_for_backward(order, grown.values, grown.statistics, weight, bias)
         features = grown.values[:, : grown.channels]
         maps = Maps(features, grown.statistics, weight, bias, norm.epsilon)
@@ -131,6 +132,5 @@ class _Normalise(torch.autograd.Function):
         channels = weight.numel()
         maps = Maps(values[:, :channels], statistics, weight, bias, ctx.epsilon)
         ledger = ctx.gradients.entered(values, channels)
-        parts = sum_up_gradients(maps, in_rows(gradient), rectified=True, ledger=ledger)
-        of_norm, _ = finish_gradients(maps, parts, ledger)
+        of_norm, _ = take_gradients(maps, in_rows(gradient), True, ctx.counters, ledger)
         return torch.empty_like(order), of_norm[0], of_norm[1], None, None

@@ -2,8 +2,9 @@
 
 `reference` says what is computed. Forward reads the features twice, for their statistics and for
 the result; backward reads them twice as well, for the sums that reach through the statistics and
-for the gradient. Everything per channel, the moving statistics too, is done in between by one
-small program. All sums have a fixed order, so equal inputs give equal bits.
+for the gradient. Everything per channel, the moving statistics too, is done in between: for small
+maps by the last of the programs that sum up, for large ones by one small program more. All sums
+have a fixed order, so equal inputs give equal bits.
 
 Shapes: B pictures, C channels, G groups of pictures with statistics of their own.
 """
@@ -20,12 +21,11 @@ from torch.nn import functional
 from trainferry.train.kernels.norm_passes import (
     Maps,
     Norm,
-    finish_gradients,
-    finish_statistics,
+    counters_of,
     gradient_of_features,
-    sum_up,
-    sum_up_gradients,
-    sum_up_rectified,
+    take_gradients,
+    take_rectified,
+    take_statistics,
     transform,
 )
 from trainferry.train.kernels.rows import in_rows
@@ -38,8 +38,17 @@ def normalise(
     features: Tensor, norm: Norm, *, rectified: bool, added: Tensor | None = None
 ) -> Tensor:
     """Return what `reference` does, computed by kernels."""
-    result: Tensor = _Normalise.apply(features, added, norm.weight, norm.bias, norm, rectified)
+    result: Tensor
+    result, _ = _Normalise.apply(features, added, norm.weight, norm.bias, norm, rectified)
     return result
+
+
+def normalise_twice(features: Tensor, norm: Norm, added: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the rectified result for two readers; a kernel adds up their gradients."""
+    results: tuple[Tensor, Tensor] = _Normalise.apply(
+        features, added, norm.weight, norm.bias, norm, True
+    )
+    return results
 
 
 def reference(
@@ -78,31 +87,39 @@ class _Normalise(torch.autograd.Function):
         bias: Tensor,
         norm: Norm,
         rectified: bool,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor]:
         features = in_rows(features)
         statistics = features.new_empty(2, norm.groups, features.shape[1], dtype=torch.float32)
         maps = Maps(features, statistics, weight, bias, norm.epsilon)
-        finish_statistics(sum_up(features, norm.groups), statistics, norm)
+        ctx.counters = counters_of(norm)
+        take_statistics(features, statistics, norm, ctx.counters)
         result = transform(maps, norm, rectified, None if added is None else in_rows(added))
         ctx.rectified, ctx.epsilon = rectified, norm.epsilon
         # Without an addition, the features alone tell what the rectifier let through.
         kept = result if rectified and added is not None else None
         ctx.save_for_backward(features, statistics, weight, bias, kept)
-        return result
+        ctx.set_materialize_grads(False)
+        return result, result.detach()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
+    def backward(
+        ctx: Any,  # noqa: ANN401  # torch's
+        first: Tensor | None,
+        second: Tensor | None,
+    ) -> tuple[Tensor | None, ...]:
         features, statistics, weight, bias, result = ctx.saved_tensors
         maps = Maps(features, statistics, weight, bias, ctx.epsilon)
-        gradient = in_rows(gradient)
-        rectified = ctx.rectified
+        read = [in_rows(each) for each in (first, second) if each is not None]
+        if not read:
+            return (None,) * 6
+        gradient, rectified = read[0], ctx.rectified
         if result is None:
-            sums = sum_up_gradients(maps, gradient, rectified)
+            of_norm, means = take_gradients(maps, gradient, rectified, ctx.counters)
         else:
-            sums, gradient = sum_up_rectified(maps, gradient, result)
+            other = read[1] if len(read) > 1 else None
+            of_norm, means, gradient = take_rectified(maps, gradient, other, result, ctx.counters)
             rectified = False
-        of_norm, means = finish_gradients(maps, sums)
         of_added = gradient if ctx.needs_input_grad[1] else None
         of_features = gradient_of_features(maps, gradient, rectified, means)
         return of_features, of_added, of_norm[0], of_norm[1], None, None

@@ -10,14 +10,20 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
+from trainferry.devices.capture import is_recording
 from trainferry.train.kernels.rows import (
     Shares,
     row_stride,
     share_to_map,
     share_to_sum,
     table_of,
+    table_to_sum,
 )
+
+# Whether the last of the programs that sum up may join the sums, instead of another launch.
+LAST_JOINS = True
 
 _BYTES_ALONE = 8192  # of a tile, where a program reads one map
 _BYTES_TOGETHER = 4096  # and where it reads several
@@ -85,24 +91,42 @@ class Ledger:
     is_new: bool
 
 
-def sum_up(features: Tensor, groups: int, copy: Tensor | None = None) -> Parts:
-    """Statistics of each split; `copy`, of the same shape, gets the values on the way."""
-    from trainferry.train.kernels.programs.norm import sum_up as program
+def counters_of(norm: Norm) -> Tensor:
+    """Return what programs that sum up count themselves with, 2 G*C: forward, backward.
 
-    table = table_of([features, features if copy is None else copy], groups)
-    shares = share_to_sum(table, _BYTES_ALONE // features.element_size())
-    parts = _parts(features, shares)
-    program[shares.grid](
-        features,
-        features if copy is None else copy,
-        parts,
-        *(table.rows, table.columns // table.unit, table.total // table.unit, shares.rows_each),
-        _stride(features, shares),
-        _stride(features if copy is None else copy, shares),
-        COPIES=copy is not None,
-        **_tile(shares),
-    )
-    return Parts(parts, shares)
+    Each norm has its own, since norms may run at the same time. All are zero between launches, and
+    stay where they are as long as the weight does: recorded graphs know where that is.
+    """
+    shape = 2, norm.groups * norm.weight.numel()
+    kept: Tensor | None = _counters.get(norm.weight)
+    if kept is not None and kept.shape == shape and kept.device == norm.weight.device:
+        return kept
+    counters = torch.zeros(shape, dtype=torch.int32, device=norm.weight.device)
+    if not is_recording(norm.weight.device):  # what a recording makes zero is so in replays only
+        _counters.setdefault(norm.weight, counters)
+    return counters
+
+
+_counters = WeakTensorKeyDictionary()
+
+
+def take_statistics(features: Tensor, statistics: Tensor, norm: Norm, counters: Tensor) -> None:
+    """Compute the statistics of the features and move those of the norm."""
+    shares = _shares_to_sum([features], norm.groups, _BYTES_ALONE)
+    parts = Parts(_parts(features, shares), shares)
+    if LAST_JOINS and shares.last_can_join():
+        _start_sum_up(parts, features, None, (statistics, norm, counters[0]))
+    else:
+        _start_sum_up(parts, features, None, None)
+        finish_statistics(parts, statistics, norm)
+
+
+def sum_up(features: Tensor, copy: Tensor) -> Parts:
+    """Statistics of each split; `copy`, of the same shape, gets the values on the way."""
+    shares = _shares_to_sum([features, copy], 1, _BYTES_ALONE)
+    parts = Parts(_parts(features, shares), shares)
+    _start_sum_up(parts, features, copy, None)
+    return parts
 
 
 def finish_statistics(parts: Parts, statistics: Tensor, norm: Norm) -> None:
@@ -115,19 +139,11 @@ def finish_statistics(parts: Parts, statistics: Tensor, norm: Norm) -> None:
     shares, table = parts.shares, parts.shares.table
     channels = norm.weight.numel()
     entries, columns = shares.joining()
-    decay = torch.tensor(1 - norm.momentum, dtype=torch.float32).item()
     program[-(-channels // columns), table.groups](
-        parts.sums,
-        statistics,
-        norm.mean,
-        norm.variance,
-        norm.mean if norm.debiased is None else norm.debiased,
-        norm.mean if norm.steps is None else norm.steps,
+        *(parts.sums, statistics, *_moving(norm)),
         *(channels, channels - table.channels, statistics.shape[2]),
         *(shares.entries, table.fold, table.rows, shares.rows_each, table.pixels),
-        norm.mean.stride(0) if table.groups > 1 else 0,
-        norm.momentum,
-        math.log2(decay) if norm.debiased is not None else 0.0,
+        *_pace(norm),
         DEBIASES=norm.debiased is not None,
         ENTRIES=entries,
         CHANNELS=columns,
@@ -163,50 +179,36 @@ def transform(maps: Maps, norm: Norm, rectified: bool, added: Tensor | None = No
     return result
 
 
-def sum_up_gradients(
-    maps: Maps, gradient: Tensor, rectified: bool, ledger: Ledger | None = None
-) -> Parts:
-    """Sum up the gradient, plain and by the distance from the mean; add it to the ledger."""
-    total = gradient if ledger is None else ledger.gradient
-    table = table_of([maps.features, gradient, total], maps.groups)
-    shares = share_to_sum(table, _BYTES_TOGETHER // gradient.element_size())
-    parts = _parts(gradient, shares)
-    _start_summing(maps, shares, (gradient, gradient, gradient, total), parts, rectified, ledger)
-    return Parts(parts, shares)
-
-
-def sum_up_rectified(maps: Maps, gradient: Tensor, result: Tensor) -> tuple[Parts, Tensor]:
-    """Sum up the gradient where the result is positive; return it too, zero elsewhere."""
-    rectified = torch.empty_like(result)
-    table = table_of([maps.features, gradient, result], maps.groups)
-    shares = share_to_sum(table, _BYTES_TOGETHER // gradient.element_size())
-    parts = _parts(gradient, shares)
-    _start_summing(maps, shares, (gradient, result, rectified, gradient), parts, True, None)
-    return Parts(parts, shares), rectified
-
-
-def finish_gradients(
-    maps: Maps, parts: Parts, ledger: Ledger | None = None
+def take_gradients(
+    maps: Maps,
+    gradient: Tensor,
+    rectified: bool,
+    counters: Tensor,
+    ledger: Ledger | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Return the gradients of weight and bias, 2 C, and the mean sums, 2 G C."""
-    from trainferry.train.kernels.programs.norm_gradients import finish_gradients as program
+    """Return the gradients of weight and bias, 2 C, and the mean sums, 2 G C.
 
-    shares, channels = parts.shares, parts.shares.table.channels
-    entries, columns = shares.joining()
-    of_norm = parts.sums.new_empty(2, channels)
-    means = parts.sums.new_empty(2, maps.groups, channels)
-    program[(-(-channels // columns),)](
-        *(parts.sums, maps.statistics, maps.weight, of_norm, means),
-        means if ledger is None else ledger.corrections,
-        *(maps.groups, channels, maps.stored, shares.entries, shares.table.pixels),
-        maps.epsilon,
-        BEGINS=ledger is not None and ledger.is_new,
-        ADDS_UP=ledger is not None and not ledger.is_new,
-        ENTRIES=entries,
-        CHANNELS=columns,
-        num_warps=8,
-    )
-    return of_norm, means
+    The sums are of the gradient, plain and by the distance from the mean. It is added to the
+    ledger on the way.
+    """
+    total = gradient if ledger is None else ledger.gradient
+    shares = _shares_to_sum([maps.features, gradient, total], maps.groups, _BYTES_TOGETHER)
+    gradients = gradient, gradient, gradient, total
+    return _sum_and_finish(maps, shares, gradients, rectified, counters, ledger)
+
+
+def take_rectified(
+    maps: Maps, gradient: Tensor, second: Tensor | None, result: Tensor, counters: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same of the gradient where the result is positive; return it too, zero elsewhere.
+
+    Where there is a `second` gradient, of another reader, it is that of both together.
+    """
+    rectified = torch.empty_like(result)
+    other = gradient if second is None else second
+    shares = _shares_to_sum([maps.features, gradient, result, other], maps.groups, _BYTES_TOGETHER)
+    gradients = gradient, result, rectified, other
+    return *_sum_and_finish(maps, shares, gradients, True, counters, None), rectified
 
 
 def gradient_of_features(maps: Maps, gradient: Tensor, rectified: bool, means: Tensor) -> Tensor:
@@ -251,30 +253,106 @@ def correct(ledger: Ledger, features: Tensor, statistics: Tensor, channels: slic
     return result
 
 
-def _start_summing(
+def _start_sum_up(
+    parts: Parts,
+    features: Tensor,
+    copy: Tensor | None,
+    finish: tuple[Tensor, Norm, Tensor] | None,
+) -> None:
+    """Start the program; with statistics, norm and counters it finishes them too."""
+    from trainferry.train.kernels.programs.norm import sum_up as program
+
+    shares, table = parts.shares, parts.shares.table
+    other = features if copy is None else copy
+    unused = parts.sums
+    statistics, norm, counters = (unused, None, unused) if finish is None else finish
+    program[shares.grid](
+        *(features, other, parts.sums, counters, statistics),
+        *([unused] * 4 if norm is None else _moving(norm)),
+        *(table.rows, table.columns // table.unit, table.total // table.unit, shares.rows_each),
+        *(_stride(features, shares), _stride(other, shares), statistics.shape[2]),
+        *((0, 0.0, 0.0) if norm is None else _pace(norm)),
+        COPIES=copy is not None,
+        FINISHES=norm is not None,
+        DEBIASES=norm is not None and norm.debiased is not None,
+        **_tile(shares),
+    )
+
+
+def _sum_and_finish(
     maps: Maps,
     shares: Shares,
     gradients: tuple[Tensor, Tensor, Tensor, Tensor],
-    parts: Tensor,
     rectified: bool,
+    counters: Tensor,
     ledger: Ledger | None,
-) -> None:
+) -> tuple[Tensor, Tensor]:
     from trainferry.train.kernels.programs.norm_gradients import sum_up_gradients as program
 
     gradient, result, only_positive, total = gradients
+    parts = _parts(gradient, shares)
+    of_norm = parts.new_empty(2, shares.table.channels)
+    means = parts.new_empty(2, maps.groups, shares.table.channels)
+    last_joins = LAST_JOINS and shares.last_can_join(maps.groups)
     program[shares.grid](
         *(gradient, maps.features, result, only_positive, total),
         *(maps.statistics, maps.weight, maps.bias, parts),
+        *(counters[1] if last_joins else parts, of_norm, means),
+        means if ledger is None else ledger.corrections,
         *_sizes(shares),
         *(_stride(each, shares) for each in (maps.features, gradient, total)),
         maps.stored,
         maps.epsilon,
         RECTIFIES=rectified,
         FROM_RESULT=result is not gradient,
+        TWICE=result is not gradient and total is not gradient,
         BEGINS=ledger is not None and ledger.is_new,
         ADDS_UP=ledger is not None and not ledger.is_new,
+        FINISHES=last_joins,
         **_tile(shares),
     )
+    if not last_joins:
+        _finish_gradients(maps, Parts(parts, shares), of_norm, means, ledger)
+    return of_norm, means
+
+
+def _finish_gradients(
+    maps: Maps, parts: Parts, of_norm: Tensor, means: Tensor, ledger: Ledger | None
+) -> None:
+    from trainferry.train.kernels.programs.norm_gradients import finish_gradients as program
+
+    shares, channels = parts.shares, parts.shares.table.channels
+    entries, columns = shares.joining()
+    program[(-(-channels // columns),)](
+        *(parts.sums, maps.statistics, maps.weight, of_norm, means),
+        means if ledger is None else ledger.corrections,
+        *(maps.groups, channels, maps.stored, shares.entries, shares.table.pixels),
+        maps.epsilon,
+        BEGINS=ledger is not None and ledger.is_new,
+        ADDS_UP=ledger is not None and not ledger.is_new,
+        ENTRIES=entries,
+        CHANNELS=columns,
+        num_warps=8,
+    )
+
+
+def _moving(norm: Norm) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """What moves, and where there is nothing to debias, something in its place."""
+    debiased = norm.mean if norm.debiased is None else norm.debiased
+    return norm.mean, norm.variance, debiased, norm.mean if norm.steps is None else norm.steps
+
+
+def _pace(norm: Norm) -> tuple[int, float, float]:
+    """How far apart the groups' moving statistics lie, and how fast they move."""
+    stride = norm.mean.stride(0) if norm.groups > 1 else 0
+    if norm.debiased is None:
+        return stride, norm.momentum, 0.0
+    decay = torch.tensor(1 - norm.momentum, dtype=torch.float32).item()
+    return stride, norm.momentum, math.log2(decay)
+
+
+def _shares_to_sum(maps: list[Tensor], groups: int, bytes_each: int) -> Shares:
+    return share_to_sum(table_to_sum(maps, groups), bytes_each // maps[0].element_size())
 
 
 def _parts(features: Tensor, shares: Shares) -> Tensor:
@@ -303,4 +381,5 @@ def _tile(shares: Shares) -> dict[str, int | bool]:
         "UNIT": table.unit,
         "ROWS": shares.height,
         "COLUMNS": table.width,
+        **shares.threads,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -18,6 +18,13 @@ _WIDTHS = (256, 128, 64, 32)
 _LARGEST_FOLD = 16
 _TILES_EACH = 4  # for which a program loads the facts of its channels once
 _USED_WELL = 0.8
+# A map that a cache holds is summed up in narrow tiles, by programs with twice the threads: as many
+# bytes are on their way as with wide tiles, and much less has to be joined for each channel.
+_SMALL = 2**24  # values
+_NARROW, _NARROW_CHANNELS = (32, 64), 256  # the first up to so many channels
+_NARROW_SUMMING, _NARROW_REGISTERS = 264, 128  # programs, and what lets all run at the same time
+_PROCESSORS, _LOADED_ONCE = 132, 2048  # tiles get smaller until all work, down to so many values
+_JOINED_BY_LAST = 8192  # values that the last program joins sooner than another would start
 _INT_LIMIT = 2**31
 
 
@@ -31,6 +38,7 @@ class Table:
     fold: int
     unit: int
     width: int
+    is_narrow: bool = False
 
     @property
     def rows(self) -> int:
@@ -63,8 +71,23 @@ class Shares:
         return self.splits * self.table.fold
 
     @property
+    def threads(self) -> dict[str, int]:
+        """How the programs are started."""
+        if self.table.is_narrow:
+            return {"num_warps": 8, "maxnreg": _NARROW_REGISTERS}
+        return {"num_warps": 4}
+
+    @property
     def grid(self) -> tuple[int, int, int]:
         return -(-self.table.columns // self.table.width), self.splits, self.table.groups
+
+    def last_can_join(self, tables: int = 1) -> bool:
+        """Whether the last program of some columns joins the sums of so many tables fast.
+
+        Only of columns that are channels: a folded channel has columns of several programs.
+        """
+        joined = tables * self.splits * self.table.width
+        return self.table.is_narrow and joined <= _JOINED_BY_LAST
 
     def joining(self) -> tuple[int, int]:
         """How many partial sums of how many channels one program joins at a time."""
@@ -109,8 +132,19 @@ def table_of(maps: list[Tensor], groups: int = 1, *, folded: bool = True) -> Tab
     return Table(channels, pixels, groups, fold, math.gcd(_WIDEST_LOAD, *whole), width)
 
 
+def table_to_sum(maps: list[Tensor], groups: int = 1) -> Table:
+    """The table of maps that are summed up: narrow where they are small, see above."""
+    plain = table_of(maps, groups, folded=False)
+    if plain.unit < _WIDEST_LOAD or plain.total * groups > _SMALL:
+        return table_of(maps, groups)
+    width = _NARROW[plain.channels > _NARROW_CHANNELS]
+    return replace(plain, width=width, is_narrow=True)
+
+
 def share_to_sum(table: Table, values: int) -> Shares:
     """Tiles of `values` for programs that sum up: few, as their sums must be joined."""
+    if table.is_narrow:
+        return _share_narrow(table, 2 * values)
     height, tiles = _tiles(table, values)
     most = min(_SUMMING // _across(table), _ENTRIES // table.fold)
     few = min(tiles, _SUMMING_FEW // _across(table))
@@ -128,6 +162,15 @@ def share_to_map(table: Table, values: int) -> Shares:
 def power_of_two(number: int) -> int:
     """The smallest that is not below the number."""
     return 1 << (number - 1).bit_length()
+
+
+def _share_narrow(table: Table, values: int) -> Shares:
+    height, tiles = _tiles(table, values)
+    if tiles * _across(table) < _PROCESSORS and values > _LOADED_ONCE:
+        return _share_narrow(table, values // 2)
+    most = min(_NARROW_SUMMING // _across(table), _JOINED_BY_LAST // table.groups // table.width)
+    splits = max(1, min(tiles, most))
+    return Shares(table, height, -(-tiles // splits) * height)
 
 
 def _tiles(table: Table, values: int) -> tuple[int, int]:

@@ -15,8 +15,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainferry.devices.kernels import runs_kernels
+from trainferry.train.kernels.bias import normalise_biased
+from trainferry.train.kernels.lstm import State, read_by_time
 from trainferry.train.kernels.max_pool import Windows
-from trainferry.train.networks.layers import apply_norm
+from trainferry.train.networks.layers import apply_norm, norm_for_kernels
 from trainferry.train.networks.pool import max_pool
 
 HEIGHT = 32
@@ -82,6 +85,13 @@ class ForgetBiasLSTM(nn.LSTM):
                 nn.init.zeros_(weight)
         _init_as_glorot_kernels(self)
 
+    def forward(  # type: ignore[override]  # nobody packs columns
+        self, columns: Tensor, state: State | None = None
+    ) -> tuple[Tensor, State]:
+        if state is None and self.training and runs_kernels(columns) and not _is_watched(self):
+            return read_by_time(self, columns)
+        return super().forward(columns, state)
+
     @torch.no_grad()
     def start_identical(self) -> None:
         """Give every cell the kernel of the first, where the shapes are the same."""
@@ -118,8 +128,19 @@ class _Convolutions(nn.Module):
         return self._layer(7, x)  # B c7  1 T
 
     def _layer(self, number: int, x: Tensor) -> Tensor:
-        convolved = self.get_submodule(f"conv{number}")(x)
-        return apply_norm(self.get_submodule(f"norm{number}"), convolved)
+        convolution, norm = (self.get_submodule(f"{kind}{number}") for kind in ("conv", "norm"))
+        assert isinstance(convolution, nn.Conv2d)
+        known = norm_for_kernels(norm, x)
+        if convolution.bias is None or known is None or _is_watched(convolution):
+            return apply_norm(norm, convolution(x))
+        convolved = functional.conv2d(
+            x, convolution.weight, stride=convolution.stride, padding=convolution.padding
+        )
+        return normalise_biased(convolved, convolution.bias, known, rectified=True)
+
+
+def _is_watched(module: nn.Module) -> bool:
+    return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
 def _init_as_variance_scaling(convolution: nn.Conv2d) -> None:

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from trainferry.train.kernels.dense import GrowingMap
 from trainferry.train.kernels.max_pool import Windows
 from trainferry.train.kernels.norm_passes import Norm as KernelNorm
+from trainferry.train.kernels.spread import mean_of_squares
 from trainferry.train.networks.layers import (
     DebiasedNorm,
     FixedConvolution,
@@ -35,6 +36,7 @@ Norm: TypeAlias = Callable[[int], nn.BatchNorm2d]
 # Layers in each of the four blocks.
 LAYERS = {121: (6, 12, 24, 16), 169: (6, 12, 32, 32), 201: (6, 12, 48, 32)}
 _BOTTLENECK = 4
+_SHRINKING = 2
 
 
 class DenseNet(nn.Module):
@@ -155,13 +157,12 @@ class _Transition(nn.Module):
         super().__init__()
         self.norm = norm(channels)
         self.convolution = SameConvolution(channels, channels // 2, kernel=1)
-        self.pool = nn.AvgPool2d(2)
 
     def forward(self, features: Tensor) -> Tensor:
         return self.shrink(apply_norm(self.norm, features))
 
     def shrink(self, normalised: Tensor) -> Tensor:
-        return self.pool(self.convolution(normalised))
+        return mean_of_squares(self.convolution(normalised), _SHRINKING)
 
 
 def _known(norm: nn.Module, features: Tensor) -> KernelNorm:

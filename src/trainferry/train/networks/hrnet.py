@@ -9,14 +9,20 @@ Shapes: B pictures, K classes; branch i has `width * 2**i` channels at 1/(4 * 2*
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainferry.devices.lanes import side_by_side
+from trainferry.train.kernels.spread import add_spread
 from trainferry.train.networks.layers import (
+    Features,
     SameConvolution,
     apply_norm,
+    both,
     build_classifier,
+    close_block,
     norm_for_kernels,
     start_scaled,
 )
@@ -35,6 +41,8 @@ class HRNet(nn.Module):
 
     `head` is the number of channels of the finest branch on its way to the classifier.
     """
+
+    may_widen = True
 
     def __init__(
         self,
@@ -76,8 +84,8 @@ class HRNet(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Map pictures, B 3 H W with H = W a multiple of 32, to class scores, B K."""
-        front = self.front(self.stem(images))
-        branches = [unit(front) for unit in self.transition]
+        front = both(self.front(self.stem(images)))
+        branches = [unit(one) for unit, one in zip(self.transition, front, strict=True)]
         for number, stage in enumerate(self.stages):
             branches = list(stage(branches))
             if number < len(self.new_branches):
@@ -85,7 +93,7 @@ class HRNet(nn.Module):
         return self.classifier(self._one_map(branches).mean(dim=(2, 3)))
 
     def _one_map(self, branches: Sequence[Tensor]) -> Tensor:
-        wide = [widen(branch) for widen, branch in zip(self.head, branches, strict=True)]
+        wide = [both(widen(one)).first for widen, one in zip(self.head, branches, strict=True)]
         features = wide[0]
         for down, branch in zip(self.head_downs, wide[1:], strict=True):
             features = down(features) + branch
@@ -120,6 +128,18 @@ def _add(units: nn.Module, features: Tensor, other: Tensor, *, rectified: bool =
     return apply_norm(last.norm, last.convolution(features), other, rectified=rectified)
 
 
+def _close(units: nn.Module, features: Tensor, shortcut: Tensor) -> Features:
+    """The same at the end of a block, for the next one."""
+    assert isinstance(units, nn.Sequential)
+    *inner, last = units
+    assert isinstance(last, _Unit)
+    if norm_for_kernels(last.norm, shortcut) is None:
+        return functional.relu(units(features) + shortcut)
+    for unit in inner:
+        features = unit(features)
+    return close_block(last.norm, last.convolution(features), shortcut)
+
+
 class _Bottleneck(nn.Module):
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -132,8 +152,9 @@ class _Bottleneck(nn.Module):
         projects = inputs != outputs
         self.shortcut = _Unit(inputs, outputs, 1, rectified=False) if projects else nn.Identity()
 
-    def forward(self, features: Tensor) -> Tensor:
-        return _add(self.units, features, self.shortcut(features))
+    def forward(self, features: Features) -> Features:
+        first, second = both(features)
+        return _close(self.units, first, self.shortcut(second))
 
 
 class _BasicBlock(nn.Module):
@@ -141,8 +162,8 @@ class _BasicBlock(nn.Module):
         super().__init__()
         self.units = nn.Sequential(_Unit(width, width, 3), _Unit(width, width, 3, rectified=False))
 
-    def forward(self, features: Tensor) -> Tensor:
-        return _add(self.units, features, features)
+    def forward(self, features: Features) -> Features:
+        return _close(self.units, *both(features))
 
 
 class _Stage(nn.Module):
@@ -177,10 +198,12 @@ class _Module(nn.Module):
         )
 
     def forward(self, branches: Sequence[Tensor]) -> list[Tensor]:
-        maps = [branch(one) for branch, one in zip(self.branches, branches, strict=True)]
-        return [self._fused(maps, goal) for goal in range(len(maps))]
+        think = [partial(_think, branch) for branch in self.branches]
+        maps = side_by_side(think, [[one] for one in branches])
+        goals = [partial(self._fused, goal) for goal in range(len(maps))]
+        return side_by_side(goals, [maps for _ in goals])
 
-    def _fused(self, maps: Sequence[Tensor], goal: int) -> Tensor:
+    def _fused(self, goal: int, *maps: Tensor) -> Tensor:
         total = maps[goal]
         for start, one in enumerate(maps[:goal]):
             is_last = start == len(maps) - 2
@@ -188,9 +211,14 @@ class _Module(nn.Module):
         if goal == len(maps) - 1:
             return total
         for start, one in enumerate(maps[goal + 1 :], start=goal + 1):
-            way = self.ways[f"{start}_{goal}"](one)
-            total = total + functional.interpolate(way, scale_factor=2.0 ** (start - goal))
-        return functional.relu(total)
+            small = self.ways[f"{start}_{goal}"](one)
+            is_last = start == len(maps) - 1
+            total = add_spread(total, small, 2 ** (start - goal), rectified=is_last)
+        return total
+
+
+def _think(branch: nn.Module, features: Tensor) -> Tensor:
+    return both(branch(features)).first
 
 
 def _way(widths: Sequence[int], start: int, goal: int) -> nn.Module:

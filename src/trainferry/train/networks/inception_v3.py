@@ -18,7 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from trainferry.devices.lanes import side_by_side
 from trainferry.errors import RecipeError
+from trainferry.train.kernels.fold import Padding, convolve_folded, folds
 from trainferry.train.kernels.max_pool import Windows
 from trainferry.train.kernels.norm_passes import Norm
 from trainferry.train.networks.layers import BatchNorm, apply_norm, start_scaled
@@ -273,7 +275,8 @@ class _Block(nn.Module):
             self.channels += channels
 
     def forward(self, features: Tensor) -> Tensor:
-        return torch.cat([branch(features) for branch in self.children()], dim=1)
+        branches = list(self.children())
+        return torch.cat(side_by_side(branches, [[features] for _ in branches]), dim=1)
 
 
 class _Layer(nn.Module):
@@ -289,7 +292,10 @@ class _Layer(nn.Module):
         self.norm = ViewNorm(step.channels, views)
 
     def forward(self, features: Tensor) -> Tensor:
-        features = self.convolution(features)
+        if folds(features, self.convolution):
+            features = convolve_folded(features, self.convolution.weight, Padding())
+        else:
+            features = self.convolution(features)
         if self.pooled:
             # The convolution is one pixel wide, so it may come first and leave less to average.
             features = functional.avg_pool2d(features, 3, 1, 1, count_include_pad=False)

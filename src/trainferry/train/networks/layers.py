@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from trainferry.devices.kernels import runs_kernels
+from trainferry.train.kernels.fold import Padding, convolve_folded, folds
 from trainferry.train.kernels.max_pool import Windows
-from trainferry.train.kernels.norm import FORMATS, normalise
+from trainferry.train.kernels.norm import FORMATS, normalise, normalise_twice
 from trainferry.train.kernels.norm_passes import Norm
 from trainferry.train.networks.pool import max_pool
 
@@ -33,7 +34,14 @@ class SameConvolution(nn.Conv2d):
 
     def forward(self, images: Tensor) -> Tensor:
         kernel, stride = self.kernel_size[0], self.stride[0]
-        return super().forward(images if stride == 1 else pad_same(images, kernel, stride))
+        if stride == 1:
+            return super().forward(images)
+        if folds(images, self):
+            height, width = (_padding(size, kernel, stride) for size in images.shape[-2:])
+            top, left = height // 2, width // 2
+            around = Padding(top, height - top, left, width - left)
+            return convolve_folded(images, self.weight, around)
+        return super().forward(pad_same(images, kernel, stride))
 
 
 class FixedConvolution(nn.Conv2d):
@@ -41,6 +49,12 @@ class FixedConvolution(nn.Conv2d):
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int = 1) -> None:
         super().__init__(inputs, outputs, kernel, stride, kernel // 2, bias=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        if folds(images, self):
+            around = Padding(*(4 * [self.kernel_size[0] // 2]))
+            return convolve_folded(images, self.weight, around)
+        return super().forward(images)
 
 
 class SameMaxPool(nn.Module):
@@ -146,6 +160,28 @@ def apply_norm(
     if added is not None:
         result = result + added
     return functional.relu(result, inplace=True) if rectified else result
+
+
+class Twice(NamedTuple):
+    """One map for two readers, so that a kernel and not autograd adds up their gradients."""
+
+    first: Tensor
+    second: Tensor
+
+
+Features: TypeAlias = Tensor | Twice
+
+
+def both(features: Features) -> Twice:
+    return features if isinstance(features, Twice) else Twice(features, features)
+
+
+def close_block(norm: nn.Module, features: Tensor, shortcut: Tensor) -> Features:
+    """Normalise, add and rectify what a block made, for the next block, which reads it twice."""
+    known = norm_for_kernels(norm, features)
+    if known is None:
+        return apply_norm(norm, features, shortcut)
+    return Twice(*normalise_twice(features, known, shortcut))
 
 
 def norm_for_kernels(norm: nn.Module, features: Tensor) -> Norm | None:

@@ -16,10 +16,14 @@ from typing import Literal, TypeAlias
 from torch import Tensor, nn
 
 from trainferry.train.networks.layers import (
+    Features,
     FixedConvolution,
     SameMaxPool,
+    Twice,
     apply_norm,
+    both,
     build_classifier,
+    close_block,
     start_scaled,
 )
 
@@ -82,7 +86,7 @@ class ResNet(nn.Module):
         features = self.stem(images)
         if self.version == 1:
             features = apply_norm(self.stem_norm, features)
-        features = self.stages(self.pool(features))
+        features = both(self.stages(self.pool(features))).first
         if self.version == 2:
             features = apply_norm(self.last_norm, features)
         return self.classifier(features.mean(dim=(2, 3)))
@@ -116,20 +120,21 @@ class _Block(nn.Module):
         normed = widths[1:] if version == 1 else widths[:-1]
         self.norms = nn.ModuleList(_norm(channels, norm_decay) for channels in normed)
 
-    def forward(self, features: Tensor) -> Tensor:
-        return self._after(features) if self.version == 1 else self._before(features)
+    def forward(self, features: Features) -> Features:
+        given = both(features)
+        return self._after(given) if self.version == 1 else self._before(given.first)
 
-    def _after(self, features: Tensor) -> Tensor:
+    def _after(self, given: Twice) -> Features:
         """Version 1: normalise after each convolution."""
-        shortcut = features
+        features, shortcut = given
         if self.projection is not None:
-            shortcut = self.projection(features)
+            shortcut = self.projection(shortcut)
             shortcut = apply_norm(self.projection_norm, shortcut, rectified=False)
         *inner, last = zip(self.convolutions, self.norms, strict=True)
         for convolution, norm in inner:
             features = apply_norm(norm, convolution(features))
         convolution, norm = last
-        return apply_norm(norm, convolution(features), shortcut)
+        return close_block(norm, convolution(features), shortcut)
 
     def _before(self, features: Tensor) -> Tensor:
         """Version 2: normalise before each convolution; the projection sees the normalised."""

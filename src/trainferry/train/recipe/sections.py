@@ -110,7 +110,7 @@ class LoopRecipe:
     stop_at_score: float = 0.0
     average: float = 0.0
     captured: bool = True
-    whole_step: bool = False
+    whole_step: bool = True
     norms: Literal["local", "synchronised"] = "local"
 
 

@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 
 from trainferry.train.data.signs.augment import shuffle_views, vary_views
 from trainferry.train.data.signs.charset import LONGEST_TEXT, Charset
-from trainferry.train.data.signs.inputs import join_views, normalised, sign_values, split_views
+from trainferry.train.data.signs.inputs import (
+    join_views,
+    normalised,
+    sign_planes,
+    sign_values,
+    split_views,
+)
 from trainferry.train.recipe.tasks import SignAugment, SignPicture
 from trainferry.train.scores.signs import SpellScore
 from trainferry.train.tasks.diagnose_signs import diagnose_signs
@@ -66,7 +72,7 @@ class Spell:
     def vary(self, batch: Batch) -> tuple[Tensor, Batch]:
         if self.augment == _NOTHING:
             return self.inputs(batch.images), batch
-        views = split_views(sign_values(batch.images), self.picture.views)
+        views = split_views(sign_planes(batch.images), self.picture.views)
         if self.augment.shuffled:
             views = shuffle_views(views, self.picture.views, batch.share)
         varied = join_views(vary_views(views, self.augment, batch.share), self.picture.views)

@@ -20,10 +20,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainferry.devices.device import send
+from trainferry.devices.kernels import runs_kernels
 from trainferry.train.data.photos.inputs import per_channel
 from trainferry.train.data.share import WHOLE, Share
-from trainferry.train.data.words.augment import augment
-from trainferry.train.recipe.tasks import SignAugment, WordAugment
+from trainferry.train.data.words.augment import blur, disturb
+from trainferry.train.kernels.colour import change_colours
+from trainferry.train.kernels.move import move_pictures
+from trainferry.train.recipe.tasks import SignAugment
 
 # What the original does, at strength 1.
 _LOST_AREA = 0.2
@@ -52,16 +55,17 @@ class Colours(NamedTuple):
 
 
 def vary_views(views: Tensor, recipe: SignAugment, share: Share = WHOLE) -> Tensor:
-    """Cut, bend, blur, colour and disturb each view as much as the recipe says."""
+    """Cut, bend, blur, colour and disturb each view, bytes or not, as much as the recipe says."""
     if recipe.crop or recipe.geometry:
         maps = share.own(draw_maps(share.whole(len(views)), recipe))
         views = move_views(views, send(maps, views.device))
+    views = views.float()
     if recipe.blur:
-        views = augment(views, WordAugment(blur=recipe.blur), share)
+        views = blur(views, recipe.blur, share)
     if recipe.colour:
         views = _colour(views, recipe.colour, share)
     if recipe.noise:
-        views = augment(views, WordAugment(noise=recipe.noise), share)
+        views = disturb(views, recipe.noise, share)
     return views
 
 
@@ -83,7 +87,9 @@ def draw_maps(count: int, recipe: SignAugment) -> Tensor:
 
 
 def move_views(views: Tensor, maps: Tensor) -> Tensor:
-    """Take every pixel from the place that the map of its view gives."""
+    """Take every pixel from the place that the map of its view gives, in float32."""
+    if runs_kernels(maps):
+        return move_pictures(views, maps)
     height, width = views.shape[2:]
     y = ((torch.arange(height, device=views.device) + 0.5) * (2 / height) - 1)[:, None]
     x = (torch.arange(width, device=views.device) + 0.5) * (2 / width) - 1
@@ -91,7 +97,7 @@ def move_views(views: Tensor, maps: Tensor) -> Tensor:
         row[:, 0] * x + row[:, 1] * y + row[:, 2] for row in maps[..., None, None].unbind(1)
     )
     places = torch.stack((to_x / to_depth, to_y / to_depth), dim=-1)
-    return functional.grid_sample(views, places, padding_mode="border", align_corners=False)
+    return functional.grid_sample(views.float(), places, padding_mode="border", align_corners=False)
 
 
 def change_brightness(views: Tensor, colours: Colours) -> Tensor:
@@ -132,6 +138,20 @@ ORDERS: tuple[tuple[Change, ...], ...] = (
     (change_contrast, change_hue, change_brightness, change_saturation),
     (change_hue, change_saturation, change_contrast, change_brightness),
 )
+_CHANGES: tuple[Change, ...] = (  # their places are their numbers in `kernels/colour.py`
+    change_brightness,
+    change_saturation,
+    change_hue,
+    change_contrast,
+)
+
+
+class _Dealt(NamedTuple):
+    """The views, n of them, that change in one order, and how much they change."""
+
+    order: tuple[Change, ...]
+    rows: Tensor  # n
+    amounts: Tensor  # 4 n, as in `Colours`
 
 
 def _draw_boxes(count: int, strength: float) -> Tensor:
@@ -169,29 +189,56 @@ def _draw_bends(count: int, strength: float) -> Tensor:
 
 def _colour(views: Tensor, strength: float, share: Share) -> Tensor:
     """Change the colours of a fourth of the views in each order; then cut off what is too much."""
-    count = share.whole(len(views))
-    sizes = [(count + len(ORDERS) - 1 - order) // len(ORDERS) for order in range(len(ORDERS))]
-    dealt, drawn = torch.randperm(count), torch.rand(4, count, 1, 1, 1)
-    owned = [share.own_numbers(part, len(views)) for part in dealt.split(sizes)]
-    dealt = torch.cat([mine for _, mine in owned])
-    back = torch.empty_like(dealt)
-    back[dealt] = torch.arange(len(views))
-    drawn = drawn[:, torch.cat([here for here, _ in owned])]
-    numbers = send((2 * drawn - 1) * strength, views.device)
-    own_sizes = [len(mine) for _, mine in owned]
-    parts = views.index_select(0, send(dealt, views.device)).split(own_sizes)
+    dealt = _deal_colours(len(views), strength, share)
+    if runs_kernels(views):
+        return change_colours(views, send(_list_changes(dealt), views.device))
+    return _colour_parts(views, dealt).clamp(0, 255)
+
+
+def _colour_parts(views: Tensor, dealt: list[_Dealt]) -> Tensor:
+    """Put views of the same order together, change them, and put them back to their places."""
+    rows = torch.cat([own.rows for own in dealt])
+    back = torch.empty_like(rows)
+    back[rows] = torch.arange(len(views))
+    sizes = [len(own.rows) for own in dealt]
+    amounts = send(torch.cat([own.amounts for own in dealt], 1), views.device)
+    amounts = amounts[..., None, None, None]
+    parts = views.index_select(0, send(rows, views.device)).split(sizes)
     done = []
-    for order, part, (brightness, saturation, hue, contrast) in zip(
-        ORDERS, parts, numbers.split(own_sizes, 1), strict=True
-    ):
-        colours = Colours(
+    for order, part, numbers in zip(ORDERS, parts, amounts.split(sizes, 1), strict=True):
+        changed = part
+        for change in order:
+            changed = change(changed, Colours(*numbers))
+        done.append(changed)
+    return torch.cat(done).index_select(0, send(back, views.device))
+
+
+def _deal_colours(count: int, strength: float, share: Share) -> list[_Dealt]:
+    """Draw for each view its order and its changes, and keep what is for this rank's views."""
+    whole = share.whole(count)
+    sizes = [(whole + len(ORDERS) - 1 - order) // len(ORDERS) for order in range(len(ORDERS))]
+    dealt, drawn = torch.randperm(whole), torch.rand(4, whole)
+    brightness, saturation, hue, contrast = (2 * drawn - 1) * strength
+    amounts = torch.stack(
+        [
             _BRIGHTNESS * brightness,
             1 + _SATURATION * saturation,
             _HUE * hue,
             1 + _CONTRAST * contrast,
-        )
-        changed = part
-        for change in order:
-            changed = change(changed, colours)
-        done.append(changed)
-    return torch.cat(done).index_select(0, send(back, views.device)).clamp(0, 255)
+        ]
+    )
+    parts = []
+    for order, rows, own in zip(ORDERS, dealt.split(sizes), amounts.split(sizes, 1), strict=True):
+        here, mine = share.own_numbers(rows, count)
+        parts.append(_Dealt(order, mine, own[:, here]))
+    return parts
+
+
+def _list_changes(dealt: list[_Dealt]) -> Tensor:
+    """Write for each view the numbers of its changes and their amounts, in its order: N 2 4."""
+    changes = torch.empty(sum(len(part.rows) for part in dealt), 2, 4)
+    for part in dealt:
+        numbers = [_CHANGES.index(change) for change in part.order]
+        changes[part.rows, 0] = torch.tensor(numbers, dtype=torch.float32)
+        changes[part.rows, 1] = part.amounts[numbers].t()
+    return changes

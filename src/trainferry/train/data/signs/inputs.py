@@ -15,7 +15,12 @@ from trainferry.train.recipe.tasks import SignPicture
 
 def sign_values(images: Tensor) -> Tensor:
     """Map pictures, B H V*W 3, bytes or not, to float32 values 0 to 255, B 3 H V*W."""
-    return images.permute(0, 3, 1, 2).float()
+    return sign_planes(images).float()
+
+
+def sign_planes(images: Tensor) -> Tensor:
+    """Map pictures, B H V*W 3, to B 3 H V*W, without a copy."""
+    return images.permute(0, 3, 1, 2)
 
 
 def split_views(values: Tensor, views: int) -> Tensor:

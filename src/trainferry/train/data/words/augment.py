@@ -13,7 +13,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from trainferry.devices.device import send
+from trainferry.devices.kernels import runs_kernels
 from trainferry.train.data.share import WHOLE, Share
+from trainferry.train.kernels.blur import KINDS, blur_pictures
+from trainferry.train.kernels.noise import add_noise
+from trainferry.train.kernels.noise import takes as takes_noise
 from trainferry.train.recipe.tasks import WordAugment
 
 
@@ -22,12 +26,36 @@ def augment(images: Tensor, recipe: WordAugment, share: Share = WHOLE) -> Tensor
     if recipe.geometry:
         images = _bend(images, recipe.geometry, share)
     if recipe.blur:
-        images = _blur(images, recipe.blur, share)
+        images = blur(images, recipe.blur, share)
     if recipe.colour:
         images = _colour(images, recipe.colour, share)
     if recipe.noise:
-        images = _disturb(images, recipe.noise, share)
+        return disturb(images, recipe.noise, share)
     return images.clamp(0, 255)
+
+
+def blur(images: Tensor, strength: float, share: Share = WHOLE) -> Tensor:
+    """Defocus some, smear some sideways, and take resolution from others."""
+    drawn, much = _draw(2, images, share)
+    ends = torch.tensor([number * (0.12 * strength) for number in range(1, KINDS + 1)])
+    kind = (drawn >= ends[:, None]).sum(0)
+    blurs = send(torch.stack([kind, 0.3 + (1.0 - 0.3) * much], 1), images.device)
+    if runs_kernels(images) and min(images.shape[2:]) >= 2:
+        return blur_pictures(images, blurs)
+    kind, much = blurs.t()[..., None, None, None]
+    for number, blurred in enumerate(_blurred(images)):
+        images = torch.where(kind == number, torch.lerp(images, blurred, much), images)
+    return images.clamp(0, 255)
+
+
+def disturb(images: Tensor, strength: float, share: Share = WHOLE) -> Tensor:
+    """Add sensor noise, none to half of the pictures."""
+    (drawn,) = _draw(1, images, share)
+    amounts = send((2 * drawn - 1).clamp(min=0) * 24 * strength, images.device)
+    noise = share.normal_like(images)
+    if takes_noise(images, noise):
+        return add_noise(images, noise, amounts)
+    return (images + noise * amounts[:, None, None, None]).clamp(0, 255)
 
 
 def _bend(images: Tensor, strength: float, share: Share) -> Tensor:
@@ -61,22 +89,15 @@ def _bend(images: Tensor, strength: float, share: Share) -> Tensor:
     )
 
 
-def _blur(images: Tensor, strength: float, share: Share) -> Tensor:
-    """Defocus some, smear some sideways, and take resolution from others."""
-    _, _, height, width = images.shape
-    draw = _Draw(2, images, share)
-    kind = draw.unit()[..., None]
-    much = draw.between(0.3, 1.0)[..., None]
+def _blurred(images: Tensor) -> tuple[Tensor, ...]:
+    """Blur all pictures in each of the four ways."""
+    height, width = images.shape[2:]
     soft = functional.avg_pool2d(images, 3, 1, 1, count_include_pad=False)
     softer = functional.avg_pool2d(soft, 3, 1, 1, count_include_pad=False)
     smeared = functional.avg_pool2d(images, (1, 5), 1, (0, 2), count_include_pad=False)
     small = functional.interpolate(images, (height // 2, width // 2), mode="area")
     coarse = functional.interpolate(small, (height, width), mode="bilinear")
-    often = 0.12 * strength
-    for index, blurred in enumerate((soft, softer, smeared, coarse)):
-        chosen = (kind >= index * often) & (kind < (index + 1) * often)
-        images = torch.where(chosen, torch.lerp(images, blurred, much), images)
-    return images
+    return soft, softer, smeared, coarse
 
 
 def _colour(images: Tensor, strength: float, share: Share) -> Tensor:
@@ -94,19 +115,17 @@ def _colour(images: Tensor, strength: float, share: Share) -> Tensor:
     return torch.where(negative[..., None], 255 - images, images)
 
 
-def _disturb(images: Tensor, strength: float, share: Share) -> Tensor:
-    """Add sensor noise, none to half of the pictures."""
-    draw = _Draw(1, images, share)
-    amount = (draw.between(-1, 1).clamp(min=0) * 24 * strength)[..., None]
-    return images + share.normal_like(images) * amount
+def _draw(numbers: int, images: Tensor, share: Share) -> Tensor:
+    """Draw random numbers for each picture of this rank, on the CPU: `numbers` B."""
+    return share.own(torch.rand(numbers, share.whole(len(images))), 1)
 
 
 class _Draw:
     """Per-picture random numbers, B 1 1 each, in the order they are asked for."""
 
     def __init__(self, numbers: int, images: Tensor, share: Share) -> None:
-        drawn = share.own(torch.rand(numbers, share.whole(len(images)), 1, 1), 1)
-        self._columns = iter(send(drawn, images.device).unbind())
+        drawn = send(_draw(numbers, images, share), images.device)
+        self._columns = iter(drawn[..., None, None].unbind())
 
     def unit(self) -> Tensor:
         return next(self._columns)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+JOINED = tl.constexpr(4096)  # values, at a time, by the last program
 _SIZES = ["rows", "columns", "channels", "total", "rows_each"]
 
 
@@ -49,24 +50,54 @@ def rows_of_entry(entry, fold, rows, rows_each, count):
     return tl.maximum(tl.minimum(end, limit) - first, 0)
 
 
-@triton.jit(do_not_specialize=[*_SIZES, "stride", "copy_stride"])
+@triton.jit
+def is_last(counter, programs):
+    """Whether all other programs of the counter have stored their sums; it starts anew then."""
+    tl.debug_barrier()  # the sums of all threads come before the count of one
+    last = tl.atomic_add(counter, 1, sem="acq_rel", scope="gpu") == programs - 1
+    tl.store(counter, 0, last)
+    return last
+
+
+@triton.jit
+def load_sums(parts, at, inside):
+    """Load what other programs, perhaps of this launch, have stored: not from a near cache."""
+    return tl.load(parts + at, inside, other=0.0, cache_modifier=".cg")
+
+
+@triton.jit(do_not_specialize=[*_SIZES, "stride", "copy_stride", "stored", "moving_stride"])
 def sum_up(
     features,  # G R C
     copy,  # G R C, out, where COPIES
     parts,  # 2 G S F*C, out: means, and sums of squared distances from them
+    counters,  # G, column blocks; in and out, where FINISHES: zero before and after
+    statistics,  # this and the following as in `finish_statistics`, where FINISHES
+    moving_mean,
+    moving_variance,
+    debiased,
+    steps,
     rows,
     columns,
     total,
     rows_each,
     stride,
     copy_stride,
+    stored,
+    moving_stride,
+    momentum,
+    log_decay,
     COPIES: tl.constexpr,
+    FINISHES: tl.constexpr,
+    DEBIASES: tl.constexpr,
     FOLDED: tl.constexpr,
     UNIT: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """Mean and spread of the rows of a split, after Welford: no large sums that cancel."""
+    """Mean and spread of the rows of a split, after Welford: no large sums that cancel.
+
+    Where it FINISHES, columns are channels, and the last program of some joins all their splits.
+    """
     split = tl.program_id(1)
     group = tl.program_id(2)
     columns = columns * UNIT
@@ -82,11 +113,11 @@ def sum_up(
         row = start + tl.arange(0, ROWS)
         inside = is_inside(row, column, rows, columns, total, FOLDED)
         at = place_of(group, row, column, rows, stride * UNIT)
-        stored = tl.load(features + at, inside, other=0.0)
+        read = tl.load(features + at, inside, other=0.0)
         if COPIES:
             at = place_of(group, row, column, rows, copy_stride * UNIT)
-            tl.store(copy + at, stored, inside)
-        value = stored.to(tl.float32)
+            tl.store(copy + at, read, inside)
+        value = read.to(tl.float32)
         seen += 1.0
         distance = tl.where(inside, value - mean, 0.0)
         mean += distance * (1.0 / seen)
@@ -106,6 +137,34 @@ def sum_up(
     half = tl.num_programs(2) * tl.num_programs(1) * columns
     tl.store(parts + at, middle, column < columns)
     tl.store(parts + half + at, spread, column < columns)
+    if FINISHES:
+        counter = counters + group * tl.num_programs(0) + tl.program_id(0)
+        if is_last(counter, tl.num_programs(1)):
+            join_statistics(
+                parts,
+                statistics,
+                moving_mean,
+                moving_variance,
+                debiased,
+                steps,
+                column,
+                group,
+                tl.num_programs(2),
+                columns,
+                0,
+                stored,
+                tl.num_programs(1),
+                1,
+                rows,
+                rows_each,
+                rows,
+                moving_stride,
+                momentum,
+                log_decay,
+                DEBIASES,
+                JOINED // COLUMNS,
+                COLUMNS,
+            )
 
 
 @triton.jit(
@@ -133,16 +192,70 @@ def finish_statistics(
     ENTRIES: tl.constexpr,
     CHANNELS: tl.constexpr,
 ):
-    """Join the splits; move the moving statistics of all channels, also of those known before."""
-    group = tl.program_id(1)
-    groups = tl.num_programs(1)
     channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
+    join_statistics(
+        parts,
+        statistics,
+        moving_mean,
+        moving_variance,
+        debiased,
+        steps,
+        channel,
+        tl.program_id(1),
+        tl.num_programs(1),
+        channels,
+        first_new,
+        stored,
+        entries,
+        fold,
+        rows,
+        rows_each,
+        count,
+        moving_stride,
+        momentum,
+        log_decay,
+        DEBIASES,
+        ENTRIES,
+        CHANNELS,
+    )
+
+
+@triton.jit
+def join_statistics(
+    parts,
+    statistics,
+    moving_mean,
+    moving_variance,
+    debiased,
+    steps,
+    channel,
+    group,
+    groups,
+    channels,
+    first_new,
+    stored,
+    entries,
+    fold,
+    rows,
+    rows_each,
+    count,
+    moving_stride,
+    momentum,
+    log_decay,
+    DEBIASES: tl.constexpr,
+    ENTRIES: tl.constexpr,
+    CHANNELS: tl.constexpr,
+):
+    """Join the splits; move the moving statistics of all channels, also of those known before."""
     real = channel < channels
     new = channel - first_new
     is_new = real & (new >= 0)
     width = channels - first_new
     half = groups * entries * width
-    shift = tl.load(parts + group * entries * width + new, is_new, other=0.0)
+    shift = load_sums(parts, group * entries * width + new, is_new)
+    at_moving = group * moving_stride + channel
+    old_mean = tl.load(moving_mean + at_moving, real, other=0.0)
+    old_variance = tl.load(moving_variance + at_moving, real, other=0.0)
     sums = tl.zeros([ENTRIES, CHANNELS], tl.float32)
     spreads = tl.zeros([ENTRIES, CHANNELS], tl.float32)
     start = 0
@@ -151,8 +264,8 @@ def finish_statistics(
         seen = rows_of_entry(entry, fold, rows, rows_each, count)
         inside = ((entry < entries) & (seen > 0))[:, None] & is_new[None, :]
         at = (group * entries + entry)[:, None] * width + new[None, :]
-        mean = tl.load(parts + at, inside, other=0.0)
-        spread = tl.load(parts + half + at, inside, other=0.0)
+        mean = load_sums(parts, at, inside)
+        spread = load_sums(parts, half + at, inside)
         distance = tl.where(inside, mean - shift[None, :], 0.0)
         weighted = distance * seen.to(tl.float32)[:, None]
         sums += weighted
@@ -172,13 +285,11 @@ def finish_statistics(
     tl.store(statistics + at, mean, is_new)
     tl.store(statistics + groups * stored + at, variance, is_new)
 
-    at = group * moving_stride + channel
-    old = tl.load(moving_mean + at, real, other=0.0)
-    mean = momentum * mean + (1.0 - momentum) * old
-    tl.store(moving_mean + at, mean, real)
+    mean = momentum * mean + (1.0 - momentum) * old_mean
+    tl.store(moving_mean + at_moving, mean, real)
     unbiased = variance * (count / (count - 1.0))
-    old = tl.load(moving_variance + at, real, other=0.0)
-    tl.store(moving_variance + at, momentum * unbiased + (1.0 - momentum) * old, real)
+    variance = momentum * unbiased + (1.0 - momentum) * old_variance
+    tl.store(moving_variance + at_moving, variance, real)
     if DEBIASES:
         step = tl.load(steps) + 1.0  # counted by `transform`, when nobody reads it any more
         tl.store(debiased + channel, mean / (1.0 - tl.exp2(step * log_decay)), real)

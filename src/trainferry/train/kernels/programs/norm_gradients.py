@@ -6,9 +6,12 @@ import triton
 import triton.language as tl
 
 from trainferry.train.kernels.programs.norm import (
+    JOINED,
     channel_of,
     is_inside,
+    is_last,
     load_channels,
+    load_sums,
     place_of,
 )
 
@@ -21,11 +24,15 @@ def sum_up_gradients(
     features,  # G R C
     result,  # G R C, contiguous, where FROM_RESULT
     rectified,  # G R C, out, contiguous, where FROM_RESULT
-    total_gradient,  # G R C, in and out, where ADDS_UP or BEGINS
+    total_gradient,  # G R C, in and out, where ADDS_UP or BEGINS; only in, where TWICE
     statistics,  # 2 G stored
     weight,  # C
     bias,  # C
     parts,  # 2 G S F*C, out
+    counters,  # column blocks; in and out, where FINISHES: zero before and after
+    of_norm,  # this and the following as in `finish_gradients`, where FINISHES
+    means,
+    corrections,
     rows,
     columns,
     channels,
@@ -38,8 +45,10 @@ def sum_up_gradients(
     epsilon,
     RECTIFIES: tl.constexpr,
     FROM_RESULT: tl.constexpr,
+    TWICE: tl.constexpr,
     BEGINS: tl.constexpr,
     ADDS_UP: tl.constexpr,
+    FINISHES: tl.constexpr,
     FOLDED: tl.constexpr,
     UNIT: tl.constexpr,
     ROWS: tl.constexpr,
@@ -47,7 +56,8 @@ def sum_up_gradients(
 ):
     """The sums that reach through the statistics.
 
-    In a dense block, also the part of the features' gradient that does not.
+    In a dense block, also the part of the features' gradient that does not. Where it FINISHES,
+    columns are channels, and the last program of some joins all their splits.
     """
     split = tl.program_id(1)
     group = tl.program_id(2)
@@ -72,6 +82,9 @@ def sum_up_gradients(
         value = tl.load(features + at, inside, other=0.0).to(tl.float32) - mean[None, :]
         at = place_of(group, row, column, rows, gradient_stride * UNIT)
         slope = tl.load(gradient + at, inside, other=0.0).to(tl.float32)
+        if TWICE:
+            at = place_of(group, row, column, rows, total_stride * UNIT)
+            slope += tl.load(total_gradient + at, inside, other=0.0).to(tl.float32)
         if FROM_RESULT:
             at = place_of(group, row, column, rows, columns)
             positive = tl.load(result + at, inside, other=0.0).to(tl.float32) > 0.0
@@ -92,6 +105,28 @@ def sum_up_gradients(
     half = tl.num_programs(2) * tl.num_programs(1) * columns
     tl.store(parts + at, tl.sum(sums, 0), real)
     tl.store(parts + half + at, tl.sum(products, 0), real)
+    if FINISHES:
+        programs = tl.num_programs(1) * tl.num_programs(2)
+        if is_last(counters + tl.program_id(0), programs):
+            join_gradients(
+                parts,
+                statistics,
+                weight,
+                of_norm,
+                means,
+                corrections,
+                column,
+                tl.num_programs(2),
+                columns,
+                stored,
+                tl.num_programs(1),
+                rows,
+                epsilon,
+                BEGINS,
+                ADDS_UP,
+                JOINED // COLUMNS,
+                COLUMNS,
+            )
 
 
 @triton.jit(do_not_specialize=["groups", "channels", "stored", "entries", "count"])
@@ -114,6 +149,48 @@ def finish_gradients(
     CHANNELS: tl.constexpr,
 ):
     channel = tl.program_id(0) * CHANNELS + tl.arange(0, CHANNELS)
+    join_gradients(
+        parts,
+        statistics,
+        weight,
+        of_norm,
+        means,
+        corrections,
+        channel,
+        groups,
+        channels,
+        stored,
+        entries,
+        count,
+        epsilon,
+        BEGINS,
+        ADDS_UP,
+        ENTRIES,
+        CHANNELS,
+    )
+
+
+@triton.jit
+def join_gradients(
+    parts,
+    statistics,
+    weight,
+    of_norm,
+    means,
+    corrections,
+    channel,
+    groups,
+    channels,
+    stored,
+    entries,
+    count,
+    epsilon,
+    BEGINS: tl.constexpr,
+    ADDS_UP: tl.constexpr,
+    ENTRIES: tl.constexpr,
+    CHANNELS: tl.constexpr,
+):
+    """Join the splits of some channels, group by group."""
     real = channel < channels
     factor = load_channels(weight, channel, real)
     of_weight = tl.zeros([CHANNELS], tl.float32)
@@ -121,6 +198,8 @@ def finish_gradients(
     half = groups * entries * channels
     group = 0
     while group < groups:
+        variance = load_channels(statistics, (groups + group) * stored + channel, real)
+        inverse = 1.0 / tl.sqrt(variance + epsilon)
         sums = tl.zeros([ENTRIES, CHANNELS], tl.float32)
         products = tl.zeros([ENTRIES, CHANNELS], tl.float32)
         start = 0
@@ -128,11 +207,9 @@ def finish_gradients(
             entry = start + tl.arange(0, ENTRIES)
             inside = (entry < entries)[:, None] & real[None, :]
             at = (group * entries + entry)[:, None] * channels + channel[None, :]
-            sums += tl.load(parts + at, inside, other=0.0)
-            products += tl.load(parts + half + at, inside, other=0.0)
+            sums += load_sums(parts, at, inside)
+            products += load_sums(parts, half + at, inside)
             start += ENTRIES
-        variance = load_channels(statistics, (groups + group) * stored + channel, real)
-        inverse = 1.0 / tl.sqrt(variance + epsilon)
         plain = tl.sum(sums, 0)
         by_distance = tl.sum(products, 0) * inverse
         of_bias += plain

@@ -1,0 +1,128 @@
+"""Do the fast paths learn the same? Losses of 200 steps with and without them, on one GPU.
+
+    python benchmarks/same_losses.py --json losses.json
+
+Three runs of each recipe in bf16 on the same made-up batches from the same weights: `plain`,
+torch's own operators started one by one; `fast`, our kernels in a recorded whole step; and
+`nudged`, the plain one with first weights changed by 1e-3 of themselves, less than bf16 rounds.
+What differs
+between `plain` and `nudged` is noise; `fast` must not differ more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from trainferry.train.benchmark import synthetic_batches
+from trainferry.train.build import synthetic_run
+from trainferry.train.recipe.read import read_recipe
+from trainferry.train.step import train_step
+
+CASES = ("crnn:64", "attention_ocr_signs:32", "resnet50:32", "densenet121:32", "hrnet_w18:32")
+MODES = ("plain", "nudged", "fast")
+NUDGE = 1e-3
+WINDOW = 20
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--only", default=",".join(CASES), help="RECIPE:BATCH, separated by commas")
+    parser.add_argument("--steps", type=int, default=200)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--set", action="append", default=[], help="for all runs")
+    parser.add_argument("--together", type=int, default=3, help="runs at the same time")
+    parser.add_argument("--json", type=Path, help="write all losses to this file")
+    parser.add_argument("--mode", choices=MODES, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.mode:
+        print(json.dumps(losses(arguments)))
+        return 0
+    cases = arguments.only.split(",")
+    jobs = [(case, mode) for case in cases for mode in MODES]
+
+    def train(job: tuple[str, str]) -> list[float]:
+        return train_apart(*job, arguments)
+
+    with ThreadPoolExecutor(arguments.together) as pool:
+        found = dict(zip(jobs, pool.map(train, jobs), strict=True))
+    if arguments.json:
+        table = {f"{case} {mode}": values for (case, mode), values in found.items()}
+        arguments.json.write_text(json.dumps(table), encoding="utf-8")
+    show(cases, found)
+    return 0
+
+
+def train_apart(case: str, mode: str, arguments: argparse.Namespace) -> list[float]:
+    """Train in a process of its own: the switch for kernels is read once."""
+    command = [sys.executable, __file__, "--only", case, "--mode", mode]
+    command += ["--steps", str(arguments.steps), "--device", arguments.device]
+    command += [word for each in arguments.set for word in ("--set", each)]
+    environment = os.environ | ({} if mode == "fast" else {"TRAINFERRY_KERNELS": "off"})
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{case}, {mode}:\n{done.stderr[-3000:]}")
+    values: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return values
+
+
+def losses(arguments: argparse.Namespace) -> list[float]:
+    name, _, batch = arguments.only.partition(":")
+    fast = str(arguments.mode == "fast").lower()
+    sets = [
+        *("precision.name=bf16", "precision.loss_scale=none", f"loop.batch={batch}"),
+        *(f"loop.captured={fast}", f"loop.whole_step={fast}", *arguments.set),
+    ]
+    device = torch.device(arguments.device)
+    trained, _ = synthetic_run(read_recipe(name, sets), device, samples=4 * int(batch))
+    if arguments.mode == "nudged":
+        nudge(trained.network)
+    trained.network.train()
+    batches = cycle(synthetic_batches(trained, pinned=False))
+    found = [train_step(trained, each).loss for each in islice(batches, arguments.steps)]
+    return [float(loss) for loss in found]
+
+
+@torch.no_grad()
+def nudge(network: torch.nn.Module) -> None:
+    generator = torch.Generator().manual_seed(1)
+    for weight in network.parameters():
+        change = torch.randn(weight.shape, generator=generator)
+        weight.mul_(1 + NUDGE * change.to(weight.device))
+
+
+def show(cases: Sequence[str], found: dict[tuple[str, str], list[float]]) -> None:
+    print(
+        "| recipe, batch | first loss | last losses, plain | fast | fast differs | nudged differs |"
+    )
+    print("|---|---:|---:|---:|---:|---:|")
+    for case in cases:
+        plain, nudged, fast = (windows(found[case, mode]) for mode in MODES)
+        cells = [f"{found[case, 'plain'][0]:.3f}", f"{plain[-1]:.4f}", f"{fast[-1]:.4f}"]
+        cells += [f"{largest(each, plain):.1%}" for each in (fast, nudged)]
+        print(f"| {case.replace(':', ', ')} | {' | '.join(cells)} |")
+
+
+def windows(values: Sequence[float]) -> NDArray[np.float64]:
+    """Means of 20 steps each."""
+    means: NDArray[np.float64] = np.array(values).reshape(-1, WINDOW).mean(1)
+    return means
+
+
+def largest(some: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    return float((np.abs(some - others) / np.abs(others)).max())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

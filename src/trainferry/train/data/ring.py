@@ -1,0 +1,83 @@
+"""Batches on their way from reading processes, in memory that is used again and again.
+
+Torch's own way maps memory anew for every tensor of a batch, and asks the reader for it through a
+socket. That is Python, and while it runs, the thread that starts kernels for a device stands
+still. Here the places for pictures are made once, before the readers are, and each batch goes
+through the next of them; what else belongs to it travels in the message.
+"""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from trainferry.train.data.share import Share
+
+if TYPE_CHECKING:
+    from trainferry.train.data.batches import Batch
+
+_rings: dict[int, Ring] = {}
+_names = count()
+
+
+class Ring:
+    """So many places for pictures as those of an example; readers must be forked from here."""
+
+    def __init__(self, example: Tensor, places: int) -> None:
+        self._shape, self._kind = example.shape, example.dtype
+        self._bytes = example.numel() * example.element_size()
+        memory = mmap.mmap(-1, max(1, places * self._bytes))
+        self._memory = torch.frombuffer(memory, dtype=torch.uint8)
+        self._places = places
+        self.name = next(_names)
+        _rings[self.name] = self
+
+    def park(self, batch: Batch, number: int) -> Batch | Parked:
+        """Put the pictures into the place of this number; any others travel with their batch."""
+        if batch.images.shape != self._shape or batch.images.dtype != self._kind:
+            return batch
+        place = number % self._places
+        self.at(place).copy_(batch.images)
+        others = {name: part.numpy() for name, part in batch.tensors().items() if name != "images"}
+        return Parked(others, batch.texts, batch.share, place, self.name)
+
+    def at(self, place: int) -> Tensor:
+        part = self._memory[place * self._bytes :][: self._bytes]
+        return part.view(self._kind).view(self._shape)
+
+    def close(self) -> None:
+        _rings.pop(self.name, None)
+
+
+@dataclass(frozen=True)
+class Parked:
+    """A batch whose pictures wait in a ring; the rest of it travels as plain arrays."""
+
+    others: dict[str, NDArray[Any]]
+    texts: tuple[str, ...]
+    share: Share
+    place: int
+    ring: int
+
+    def take(self) -> Batch:
+        return self._with(_rings[self.ring].at(self.place).clone())
+
+    def pin_memory(self) -> Batch:
+        """Fetch the pictures into memory that a device reads by itself."""
+        images = _rings[self.ring].at(self.place)
+        pinned = torch.empty(images.shape, dtype=images.dtype, pin_memory=True).copy_(images)
+        return self._with(pinned).pin_memory()
+
+    def _with(self, images: Tensor) -> Batch:
+        from trainferry.train.data.batches import Batch
+
+        others: dict[str, Any] = {
+            name: torch.from_numpy(part) for name, part in self.others.items()
+        }
+        return Batch(images, **others, texts=self.texts, share=self.share)

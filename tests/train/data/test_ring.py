@@ -1,0 +1,89 @@
+"""Batches whose pictures come through a ring of shared places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import Dataset
+
+from trainferry.errors import DataError
+from trainferry.train.data.batches import Batch, load_through_ring
+from trainferry.train.data.ring import Parked, Ring, _rings
+
+ENDLESS = range(3, np.iinfo(np.int64).max)
+
+
+@dataclass(frozen=True)
+class Numbered(Dataset[Batch]):
+    """Batches full of their own number; one may be larger, one cannot be read."""
+
+    larger: int = -1
+    broken: int = -1
+
+    def __getitem__(self, number: int) -> Batch:
+        if number == self.broken:
+            raise DataError(f"batch {number} is broken", hint="mend it")
+        size = 5 if number == self.larger else 4
+        filled = torch.full((size,), number)
+        images = torch.full((size, 6, 7, 3), number % 251, dtype=torch.uint8)
+        return Batch(images, filled[:, None], filled, filled > 0, filled, torch.tensor(0))
+
+
+def numbers(batches: Iterator[Batch]) -> list[tuple[int, int]]:
+    found = []
+    for batch in batches:
+        assert bool((batch.images == batch.images[0, 0, 0, 0]).all())
+        found.append((int(batch.images[0, 0, 0, 0]), int(batch.lengths[0])))
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_batches_come_in_order_and_whole(workers: int) -> None:
+    batches = load_through_ring(Numbered(), ENDLESS, workers, pinned=False)
+    found = numbers(islice(batches, 60))
+    assert found == [(number % 251, number) for number in range(3, 63)]
+
+
+def test_a_batch_stays_as_it_is_when_its_place_is_used_again() -> None:
+    batches = list(islice(load_through_ring(Numbered(), ENDLESS, 1, pinned=False), 30))
+    assert numbers(iter(batches)) == [(number, number) for number in range(3, 33)]
+
+
+def test_pictures_of_another_size_travel_with_their_batch() -> None:
+    batches = list(islice(load_through_ring(Numbered(larger=5), ENDLESS, 2, pinned=False), 6))
+    assert [len(batch.images) for batch in batches] == [4, 4, 5, 4, 4, 4]
+    assert numbers(iter(batches)) == [(number, number) for number in range(3, 9)]
+
+
+def test_errors_keep_their_hints() -> None:
+    batches = load_through_ring(Numbered(broken=6), ENDLESS, 2, pinned=False)
+    with pytest.raises(DataError, match="batch 6 is broken") as caught:
+        list(islice(batches, 10))
+    assert caught.value.hint == "mend it"
+
+
+def test_places_are_given_back_in_the_end() -> None:
+    before = len(_rings)
+    batches = load_through_ring(Numbered(), ENDLESS, 1, pinned=False)
+    next(batches)
+    assert len(_rings) == before + 1
+    batches.close()  # type: ignore[attr-defined]  # it is a generator
+    assert len(_rings) == before
+
+
+def test_floats_pass_through_a_ring() -> None:
+    images = torch.randn(2, 3, 4, 3)
+    ring = Ring(images, 3)
+    one = Numbered()[1]
+    parked = ring.park(
+        Batch(images, one.labels, one.lengths, one.valid, one.positions, one.skipped), 7
+    )
+    assert isinstance(parked, Parked)
+    assert parked.place == 1
+    assert torch.equal(parked.take().images, images)
+    ring.close()
