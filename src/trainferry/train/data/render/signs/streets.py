@@ -23,6 +23,7 @@ LONGEST_WORD = 16
 _WORDS = re.compile(r"[^\s']+'?")
 _APOSTROPHES = re.compile("[\u2018\u2019]")
 _PARTS = 10
+_WIDE = 0.6  # of the names for training; the others are like those that are held out
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Streets:
         if self._own:
             return dice.pick(self._own)
         while True:
-            street = draw_street(dice, widely=self._widely)
+            street = draw_street(dice, widely=self._widely and dice.chance(_WIDE))
             if _fits(street) and self._has(street):
                 return street
 
