@@ -42,6 +42,16 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert broken == []
 
 
+@pytest.mark.parametrize(
+    ("page", "folder"), [("path-of-a-batch.md", "train"), ("path-of-a-file.md", "migrate")]
+)
+def test_a_path_names_files_that_exist(page: str, folder: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    places = [ROOT / "src" / "trainferry" / folder, ROOT / "src" / "trainferry", ROOT]
+    for name in re.findall(r"`([\w/]+\.py)`", text):
+        assert any((place / name).is_file() for place in places), name
+
+
 @pytest.mark.parametrize("guide", [ROOT / "README.md", *GUIDES], ids=name_of)
 def test_every_guide_is_there_in_chinese(guide: Path) -> None:
     twin = guide.with_name(f"{guide.stem}.zh-CN.md")
