@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import importlib
 import os
 import socket
 import time
@@ -47,8 +48,10 @@ def join(place: Place, device: torch.device) -> Iterator[Group]:
             hint="install the torch that is built for this device, or pass --device cpu",
         )
     backend = "gloo" if library == "gloo" else f"cpu:gloo,{device.type}:{library}"
-    # What is left of a run that failed must go before the interpreter does: its connections end
-    # threads, and that late they abort the process.
+    # Connections must end before the interpreter does: that late, their threads abort the process.
+    # Torch's compiler, which the first optimizer imports, would keep them if it found them; and a
+    # run that failed is collected in the end only if somebody asks.
+    importlib.import_module("torch._dynamo")
     atexit.register(gc.collect)
     _meet(place, backend)
     group = Group(place, library, device)

@@ -7,6 +7,7 @@ the gradients of different weights.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -82,9 +83,12 @@ class GradientMean:
         trained = [weight for weight in network.parameters() if weight.requires_grad]
         self._buckets = _in_buckets(trained[::-1], bucket_bytes)
         if overlapping and not group.is_alone:
-            for bucket in self._buckets:
+            # Hooks outlive a run that failed. If they held what it had sent, its connections would
+            # end with the interpreter, too late for their threads, and the process be aborted.
+            here = weakref.ref(self)
+            for number, bucket in enumerate(self._buckets):
                 for weight in bucket.weights:
-                    weight.register_post_accumulate_grad_hook(partial(self._came, bucket))
+                    weight.register_post_accumulate_grad_hook(partial(_tell, here, number))
 
     def begin(self) -> None:
         self._listens, self._next = not self._group.is_alone, 0
@@ -103,10 +107,11 @@ class GradientMean:
             bucket.empty(self._group.ranks)
             bucket.wait = None
 
-    def _came(self, bucket: _Bucket, _weight: Tensor) -> None:
+    def came(self, number: int) -> None:
+        """Count a gradient of a bucket, and send what is complete."""
         if not self._listens:
             return
-        bucket.waiting_for -= 1
+        self._buckets[number].waiting_for -= 1
         while self._next < len(self._buckets) and not self._buckets[self._next].waiting_for:
             self._send(self._buckets[self._next])
             self._next += 1
@@ -114,6 +119,12 @@ class GradientMean:
     def _send(self, bucket: _Bucket) -> None:
         with torch.no_grad():
             bucket.wait = self._group.start_sum(bucket.fill())
+
+
+def _tell(mean: weakref.ref[GradientMean], number: int, _weight: Tensor) -> None:
+    there = mean()
+    if there is not None:
+        there.came(number)
 
 
 def _in_buckets(weights: Sequence[Tensor], most_bytes: int) -> list[_Bucket]:
