@@ -4,8 +4,8 @@ Autocast would make them one by one, and bring gradients back one by one: two sm
 each layer. Here one program makes all copies before a step, and one brings all gradients back.
 
 On the way, networks whose layers work channel by channel between their convolutions get channels
-of zeros where their numbers suit no device (18, 36): convolutions with them take half as long, and
-zeros stay zeros through norms, rectifiers and sums.
+of zeros where their numbers suit no device (18, 36): convolutions with them take about half as
+long, and zeros stay zeros through norms, rectifiers and sums.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from trainferry.train.kernels.copies import Copies
+from trainferry.train.kernels.rows import power_of_two
 
 _EIGHT = 8  # channels that a device loads at once in half precision
 _WORTH_IT = 1.1  # how many more channels a power of two may have
@@ -92,7 +93,7 @@ class _Twins:
 
 def roomy(channels: int) -> int:
     """How many channels suit a device: a power of two if it is near, else a multiple of 8."""
-    power = 1 << (channels - 1).bit_length()
+    power = power_of_two(channels)
     return power if power <= _WORTH_IT * channels else -(-channels // _EIGHT) * _EIGHT
 
 

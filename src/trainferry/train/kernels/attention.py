@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from trainferry.devices.kernels import has_quick_tanh
+from trainferry.train.kernels.rows import power_of_two
 
 _COLUMNS = 64
 _HIDDEN = 128
@@ -134,7 +135,7 @@ class Steps(torch.autograd.Function):
                 size.channels,
                 size.parts,
                 size.hidden,
-                PARTS=_power_of_two(size.parts),
+                PARTS=power_of_two(size.parts),
                 COLUMNS=_COLUMNS,
             )
         ctx.clip, ctx.size = clip, size
@@ -186,7 +187,7 @@ class Steps(torch.autograd.Function):
                 of_sums[step],
                 size.channels,
                 size.parts,
-                PARTS=_power_of_two(size.parts),
+                PARTS=power_of_two(size.parts),
                 COLUMNS=_COLUMNS,
             )
             torch.mm(of_sums[step], asking, out=of_asked)
@@ -245,7 +246,3 @@ class _Maker:
 
     def __call__(self, *shape: int, exact: bool = False) -> Tensor:
         return self._like.new_empty(shape, dtype=torch.float32 if exact else None)
-
-
-def _power_of_two(number: int) -> int:
-    return 1 << (number - 1).bit_length()

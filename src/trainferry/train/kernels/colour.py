@@ -10,6 +10,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from trainferry.train.kernels.rows import power_of_two
+
 _PIXELS = 1024  # of one program
 
 
@@ -39,6 +41,6 @@ def change_colours(views: Tensor, changes: Tensor) -> Tensor:
         changed,
         *sizes,
         PIXELS=_PIXELS,
-        PARTS=1 << (parts - 1).bit_length(),
+        PARTS=power_of_two(parts),
     )
     return changed

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from trainferry.train.kernels.rows import new_rows, power_of_two
+
 _VALUES = 2048  # of one program
 
 
@@ -44,7 +46,7 @@ class MaxPool(torch.autograd.Function):
         images = images.contiguous(memory_format=torch.channels_last)
         pictures, channels, *size = images.shape
         rows, columns = windows.count(*size)
-        largest = _channels_last(images, pictures, channels, rows, columns)
+        largest = new_rows(images, pictures, channels, rows, columns)
         winners = torch.empty_like(largest, dtype=torch.uint8)
         _run(pool_forward, pictures * rows * columns, (images, largest, winners), windows, size)
         ctx.save_for_backward(winners)
@@ -60,7 +62,7 @@ class MaxPool(torch.autograd.Function):
         of_largest = of_largest.contiguous(memory_format=torch.channels_last)
         pictures, channels = winners.shape[:2]
         height, width = ctx.size
-        of_images = _channels_last(of_largest, pictures, channels, height, width)
+        of_images = new_rows(of_largest, pictures, channels, height, width)
         pixels = pictures * height * width
         _run(pool_backward, pixels, (of_largest, winners, of_images), ctx.windows, ctx.size)
         return of_images, None
@@ -74,7 +76,7 @@ def _run(
     size: list[int],
 ) -> None:
     channels = maps[0].shape[1]
-    columns = min(128, 1 << (channels - 1).bit_length())
+    columns = min(128, power_of_two(channels))
     rows = max(1, _VALUES // columns)
     program[-(-pixels // rows), -(-channels // columns)](
         *maps,
@@ -90,10 +92,4 @@ def _run(
         RIGHT=windows.stride[1],
         PIXELS=rows,
         COLUMNS=columns,
-    )
-
-
-def _channels_last(like: Tensor, *shape: int) -> Tensor:
-    return torch.empty(
-        shape, dtype=like.dtype, device=like.device, memory_format=torch.channels_last
     )

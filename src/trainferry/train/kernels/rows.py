@@ -119,6 +119,13 @@ def in_rows(features: Tensor) -> Tensor:
     return features.contiguous(memory_format=torch.channels_last)
 
 
+def new_rows(like: Tensor, *shape: int) -> Tensor:
+    """Make a channels-last map, B C H W, of the format and on the device of another."""
+    return torch.empty(
+        shape, dtype=like.dtype, device=like.device, memory_format=torch.channels_last
+    )
+
+
 def table_of(maps: list[Tensor], groups: int = 1, *, folded: bool = True) -> Table:
     """The table of maps of one shape whose pixels lie evenly; narrow rows may be folded."""
     channels = maps[0].shape[1]

@@ -8,7 +8,6 @@ Shapes: B pictures, C channels, H W pixels of the large map, h w of the small on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,6 +16,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from trainferry.devices.kernels import runs_kernels
+from trainferry.train.kernels.rows import new_rows, power_of_two
 
 _VALUES = 1024  # of one program, forwards
 _SQUARES = 512  # and values of the small map, backwards
@@ -78,7 +78,7 @@ class _MeanOfSquares(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:  # noqa: ANN401 (torch's)
-        large = _new_rows(gradient, ctx.shape)
+        large = new_rows(gradient, *ctx.shape)
         _spread(None, _in_rows(gradient), large, ctx.factor, scale=1 / ctx.factor**2)
         return large, None
 
@@ -115,7 +115,7 @@ def _gather(
 
     pictures, channels, height, width = large.shape
     size = height // factor, width // factor
-    small = _new_rows(large, (pictures, channels, *size))
+    small = new_rows(large, pictures, channels, *size)
     pixels, columns = pictures * size[0] * size[1], _columns(channels)
     rows = max(1, _SQUARES // columns // factor)
     spread_backward[-(-pixels // rows), -(-channels // columns)](
@@ -129,15 +129,9 @@ def _gather(
     return small
 
 
-def _new_rows(like: Tensor, shape: Sequence[int]) -> Tensor:
-    return torch.empty(
-        tuple(shape), dtype=like.dtype, device=like.device, memory_format=torch.channels_last
-    )
-
-
 def _in_rows(features: Tensor) -> Tensor:
     return features.contiguous(memory_format=torch.channels_last)
 
 
 def _columns(channels: int) -> int:
-    return min(128, 1 << (channels - 1).bit_length())
+    return min(128, power_of_two(channels))

@@ -19,7 +19,7 @@ from trainferry.devices.kernels import runs_kernels
 from trainferry.train.kernels.bias import normalise_biased
 from trainferry.train.kernels.lstm import State, read_by_time
 from trainferry.train.kernels.max_pool import Windows
-from trainferry.train.networks.layers import apply_norm, norm_for_kernels
+from trainferry.train.networks.layers import apply_norm, is_watched, norm_for_kernels
 from trainferry.train.networks.pool import max_pool
 
 HEIGHT = 32
@@ -88,7 +88,7 @@ class ForgetBiasLSTM(nn.LSTM):
     def forward(  # type: ignore[override]  # nobody packs columns
         self, columns: Tensor, state: State | None = None
     ) -> tuple[Tensor, State]:
-        if state is None and self.training and runs_kernels(columns) and not _is_watched(self):
+        if state is None and self.training and runs_kernels(columns) and not is_watched(self):
             return read_by_time(self, columns)
         return super().forward(columns, state)
 
@@ -131,16 +131,12 @@ class _Convolutions(nn.Module):
         convolution, norm = (self.get_submodule(f"{kind}{number}") for kind in ("conv", "norm"))
         assert isinstance(convolution, nn.Conv2d)
         known = norm_for_kernels(norm, x)
-        if convolution.bias is None or known is None or _is_watched(convolution):
+        if convolution.bias is None or known is None or is_watched(convolution):
             return apply_norm(norm, convolution(x))
         convolved = functional.conv2d(
             x, convolution.weight, stride=convolution.stride, padding=convolution.padding
         )
         return normalise_biased(convolved, convolution.bias, known, rectified=True)
-
-
-def _is_watched(module: nn.Module) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
 def _init_as_variance_scaling(convolution: nn.Conv2d) -> None:

@@ -117,27 +117,33 @@ class _Unit(nn.Module):
 
 def _add(units: nn.Module, features: Tensor, other: Tensor, *, rectified: bool = True) -> Tensor:
     """What the units, whose last is not rectified, make of the features, added to another map."""
-    assert isinstance(units, nn.Sequential)
-    *inner, last = units
-    assert isinstance(last, _Unit)
-    if norm_for_kernels(last.norm, other) is None:
+    open_end = _up_to_last_norm(units, features, other)
+    if open_end is None:
         total = units(features) + other
         return functional.relu(total) if rectified else total
-    for unit in inner:
-        features = unit(features)
-    return apply_norm(last.norm, last.convolution(features), other, rectified=rectified)
+    return apply_norm(*open_end, other, rectified=rectified)
 
 
 def _close(units: nn.Module, features: Tensor, shortcut: Tensor) -> Features:
     """The same at the end of a block, for the next one."""
+    open_end = _up_to_last_norm(units, features, shortcut)
+    if open_end is None:
+        return functional.relu(units(features) + shortcut)
+    return close_block(*open_end, shortcut)
+
+
+def _up_to_last_norm(
+    units: nn.Module, features: Tensor, other: Tensor
+) -> tuple[nn.Module, Tensor] | None:
+    """Return the last norm and what it gets; None where it has to run by itself."""
     assert isinstance(units, nn.Sequential)
     *inner, last = units
     assert isinstance(last, _Unit)
-    if norm_for_kernels(last.norm, shortcut) is None:
-        return functional.relu(units(features) + shortcut)
+    if norm_for_kernels(last.norm, other) is None:
+        return None
     for unit in inner:
         features = unit(features)
-    return close_block(last.norm, last.convolution(features), shortcut)
+    return last.norm, last.convolution(features)
 
 
 class _Bottleneck(nn.Module):

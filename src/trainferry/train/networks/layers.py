@@ -37,9 +37,7 @@ class SameConvolution(nn.Conv2d):
         if stride == 1:
             return super().forward(images)
         if folds(images, self):
-            height, width = (_padding(size, kernel, stride) for size in images.shape[-2:])
-            top, left = height // 2, width // 2
-            around = Padding(top, height - top, left, width - left)
+            around = Padding(*_around(images, kernel, stride))
             return convolve_folded(images, self.weight, around)
         return super().forward(pad_same(images, kernel, stride))
 
@@ -67,19 +65,16 @@ class SameMaxPool(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         kernel, stride = self.kernel, self.stride
-        height, width = (_padding(size, kernel, stride) for size in images.shape[-2:])
-        top, left = height // 2, width // 2
-        windows = Windows((kernel, kernel), (stride, stride), top, height - top, left, width - left)
-        return max_pool(images, windows)
+        around = _around(images, kernel, stride)
+        return max_pool(images, Windows((kernel, kernel), (stride, stride), *around))
 
 
 def pad_same(images: Tensor, kernel: int, stride: int, value: float = 0.0) -> Tensor:
     """Pad for an output of size/stride, rounded up; where the padding is odd, more goes behind."""
-    height, width = (_padding(size, kernel, stride) for size in images.shape[-2:])
-    if not height and not width:
+    top, bottom, left, right = _around(images, kernel, stride)
+    if not (top or bottom or left or right):
         return images
-    sides = [width // 2, width - width // 2, height // 2, height - height // 2]
-    return functional.pad(images, sides, value=value)
+    return functional.pad(images, [left, right, top, bottom], value=value)
 
 
 class DebiasedNorm(nn.BatchNorm2d):
@@ -191,7 +186,7 @@ def norm_for_kernels(norm: nn.Module, features: Tensor) -> Norm | None:
     """
     if not (norm.training and runs_kernels(features) and features.dtype in FORMATS):
         return None
-    if _is_watched(norm) or features.ndim != 4:
+    if is_watched(norm) or features.ndim != 4:
         return None
     known = _plain_for_kernels(norm)
     if known is None or known.weight.dtype != torch.float32:
@@ -217,7 +212,8 @@ def _plain_for_kernels(norm: nn.Module) -> Norm | None:
     )
 
 
-def _is_watched(module: nn.Module) -> bool:
+def is_watched(module: nn.Module) -> bool:
+    """Whether somebody wants to see what goes in and out of a module."""
     hooks = (
         module._forward_hooks,
         module._forward_pre_hooks,
@@ -242,6 +238,12 @@ def build_classifier(inputs: int, classes: int) -> nn.Linear:
     nn.init.xavier_uniform_(classifier.weight)
     nn.init.zeros_(classifier.bias)
     return classifier
+
+
+def _around(images: Tensor, kernel: int, stride: int) -> tuple[int, int, int, int]:
+    """Pixels above, below, left and right of a picture; of an odd number more go behind."""
+    height, width = (_padding(size, kernel, stride) for size in images.shape[-2:])
+    return height // 2, height - height // 2, width // 2, width - width // 2
 
 
 def _padding(size: int, kernel: int, stride: int) -> int:
