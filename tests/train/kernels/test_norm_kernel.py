@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from trainferry.train.kernels import norm_passes, rows
-from trainferry.train.kernels.norm import normalise, reference
+from trainferry.train.kernels.norm import normalise, normalise_twice, reference
 from trainferry.train.kernels.norm_passes import Norm, counters_of
 
 pytestmark = pytest.mark.cuda
@@ -192,6 +192,24 @@ def test_gradients_may_be_part_of_a_wider_map(kernel_device: torch.device) -> No
     wish = torch.randn(2, 54, 5, 5, device=kernel_device)
     wish = wish.contiguous(memory_format=torch.channels_last)[:, 18:36]
     compare(make_norm(18, kernel_device), (2, 18, 5, 5), rectified=True, added=True, wish=wish)
+
+
+@pytest.mark.parametrize("channels", [7, 40])
+def test_two_readers_may_want_the_very_same(kernel_device: torch.device, channels: int) -> None:
+    """Gradients that are one tensor count twice all the same, and one that is missing not at all."""
+    gradients = []
+    for pick in (lambda a, b: a + b, lambda a, _: 2 * a, lambda _, b: 2 * b):
+        torch.manual_seed(6)
+        norm = make_norm(channels, kernel_device)
+        features, shortcut = (
+            torch.randn(3, channels, 4, 4, device=kernel_device, requires_grad=True)
+            for _ in range(2)
+        )
+        total: Tensor = pick(*normalise_twice(features, norm, shortcut))
+        total.backward(torch.ones_like(total))
+        gradients.append((features.grad, shortcut.grad))
+    for found in gradients[1:]:
+        torch.testing.assert_close(found, gradients[0])
 
 
 def make_norm(channels: int, device: torch.device) -> Norm:

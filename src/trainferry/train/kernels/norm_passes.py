@@ -193,7 +193,7 @@ def take_gradients(
     """
     total = gradient if ledger is None else ledger.gradient
     shares = _shares_to_sum([maps.features, gradient, total], maps.groups, _BYTES_TOGETHER)
-    gradients = gradient, gradient, gradient, total
+    gradients = gradient, gradient, gradient, None if ledger is None else total
     return _sum_and_finish(maps, shares, gradients, rectified, counters, ledger)
 
 
@@ -207,7 +207,7 @@ def take_rectified(
     rectified = torch.empty_like(result)
     other = gradient if second is None else second
     shares = _shares_to_sum([maps.features, gradient, result, other], maps.groups, _BYTES_TOGETHER)
-    gradients = gradient, result, rectified, other
+    gradients = gradient, result, rectified, second
     return *_sum_and_finish(maps, shares, gradients, True, counters, None), rectified
 
 
@@ -282,14 +282,16 @@ def _start_sum_up(
 def _sum_and_finish(
     maps: Maps,
     shares: Shares,
-    gradients: tuple[Tensor, Tensor, Tensor, Tensor],
+    gradients: tuple[Tensor, Tensor, Tensor, Tensor | None],
     rectified: bool,
     counters: Tensor,
     ledger: Ledger | None,
 ) -> tuple[Tensor, Tensor]:
+    """The last of the gradients is that of the ledger, or else that of a second reader."""
     from trainferry.train.kernels.programs.norm_gradients import sum_up_gradients as program
 
-    gradient, result, only_positive, total = gradients
+    gradient, result, only_positive, other = gradients
+    total = gradient if other is None else other
     parts = _parts(gradient, shares)
     of_norm = parts.new_empty(2, shares.table.channels)
     means = parts.new_empty(2, maps.groups, shares.table.channels)
@@ -305,7 +307,7 @@ def _sum_and_finish(
         maps.epsilon,
         RECTIFIES=rectified,
         FROM_RESULT=result is not gradient,
-        TWICE=result is not gradient and total is not gradient,
+        TWICE=ledger is None and other is not None,
         BEGINS=ledger is not None and ledger.is_new,
         ADDS_UP=ledger is not None and not ledger.is_new,
         FINISHES=last_joins,
