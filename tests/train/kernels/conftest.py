@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 import torch
@@ -20,6 +21,7 @@ def kernel_device() -> torch.device:
     if any(device.type == "cuda" for device in find_accelerators()):
         return torch.device("cuda")
     if os.environ.get("TRITON_INTERPRET") == "1":
+        _let_loops_count()
         return torch.device("cpu")
     pytest.skip("needs an NVIDIA GPU, or TRITON_INTERPRET=1 for Triton on the CPU")
 
@@ -29,3 +31,16 @@ def exact_convolutions() -> Iterator[None]:
     """Compare with what torch computes in fp32, not in the shorter format of tensor cores."""
     with full_precision(torch.device("cpu")):
         yield
+
+
+def _let_loops_count() -> None:
+    """Triton's interpreter gives loops arrays of one number, which NumPy 2.4 takes no longer."""
+    from triton.runtime import interpreter
+
+    patch = interpreter._patch_lang_tensor
+
+    def patch_and_count(tensor: type, scope: Any) -> None:
+        patch(tensor, scope)
+        scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+    interpreter._patch_lang_tensor = patch_and_count

@@ -196,7 +196,7 @@ def test_gradients_may_be_part_of_a_wider_map(kernel_device: torch.device) -> No
 
 @pytest.mark.parametrize("channels", [7, 40])
 def test_two_readers_may_want_the_very_same(kernel_device: torch.device, channels: int) -> None:
-    """Gradients that are one tensor count twice all the same, and one that is missing not at all."""
+    """Gradients that are one tensor count twice, and one that is missing not at all."""
     gradients = []
     for pick in (lambda a, b: a + b, lambda a, _: 2 * a, lambda _, b: 2 * b):
         torch.manual_seed(6)

@@ -27,6 +27,7 @@ LAST_JOINS = True
 
 _BYTES_ALONE = 8192  # of a tile, where a program reads one map
 _BYTES_TOGETHER = 4096  # and where it reads several
+_STAGES = 3  # tiles that a program has or waits for: two are on their way while it works on one
 
 
 @dataclass(frozen=True)
@@ -383,5 +384,6 @@ def _tile(shares: Shares) -> dict[str, int | bool]:
         "UNIT": table.unit,
         "ROWS": shares.height,
         "COLUMNS": table.width,
+        "STAGES": _STAGES,
         **shares.threads,
     }

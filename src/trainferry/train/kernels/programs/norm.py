@@ -93,6 +93,7 @@ def sum_up(
     UNIT: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
     """Mean and spread of the rows of a split, after Welford: no large sums that cancel.
 
@@ -108,8 +109,7 @@ def sum_up(
     mean = tl.zeros([ROWS, COLUMNS], tl.float32)
     spread = tl.zeros([ROWS, COLUMNS], tl.float32)
     seen = 0.0
-    start = first
-    while start < last:
+    for start in tl.range(first, last, ROWS, num_stages=STAGES):
         row = start + tl.arange(0, ROWS)
         inside = is_inside(row, column, rows, columns, total, FOLDED)
         at = place_of(group, row, column, rows, stride * UNIT)
@@ -122,7 +122,6 @@ def sum_up(
         distance = tl.where(inside, value - mean, 0.0)
         mean += distance * (1.0 / seen)
         spread += distance * (value - mean)
-        start += ROWS
     lane = tl.arange(0, ROWS)[:, None]
     limit = tl.zeros([COLUMNS], tl.int32) + rows
     if FOLDED:
@@ -322,6 +321,7 @@ def transform(
     UNIT: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
     split = tl.program_id(1)
     group = tl.program_id(2)
@@ -341,8 +341,7 @@ def transform(
     shift = load_channels(bias, channel, real)
     first = split * rows_each
     last = tl.minimum(first + rows_each, rows)
-    start = first
-    while start < last:
+    for start in tl.range(first, last, ROWS, num_stages=STAGES):
         row = start + tl.arange(0, ROWS)
         inside = is_inside(row, column, rows, columns, total, FOLDED)
         at = place_of(group, row, column, rows, stride * UNIT)
@@ -355,4 +354,3 @@ def transform(
             value = tl.where(value < 0.0, 0.0, value)  # what is no number stays so
         at = place_of(group, row, column, rows, columns)
         tl.store(result + at, value.to(result.dtype.element_ty), inside)
-        start += ROWS

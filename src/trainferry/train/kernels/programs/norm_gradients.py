@@ -53,6 +53,7 @@ def sum_up_gradients(
     UNIT: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
     """The sums that reach through the statistics.
 
@@ -74,8 +75,7 @@ def sum_up_gradients(
     products = tl.zeros([ROWS, COLUMNS], tl.float32)
     first = split * rows_each
     last = tl.minimum(first + rows_each, rows)
-    start = first
-    while start < last:
+    for start in tl.range(first, last, ROWS, num_stages=STAGES):
         row = start + tl.arange(0, ROWS)
         inside = is_inside(row, column, rows, columns, total, FOLDED)
         at = place_of(group, row, column, rows, stride * UNIT)
@@ -100,7 +100,6 @@ def sum_up_gradients(
             tl.store(total_gradient + at, so_far.to(total_gradient.dtype.element_ty), inside)
         sums += slope
         products += slope * value
-        start += ROWS
     at = (group * tl.num_programs(1) + split) * columns + column
     half = tl.num_programs(2) * tl.num_programs(1) * columns
     tl.store(parts + at, tl.sum(sums, 0), real)
@@ -254,6 +253,7 @@ def gradient_of_features(
     UNIT: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
     split = tl.program_id(1)
     group = tl.program_id(2)
@@ -271,8 +271,7 @@ def gradient_of_features(
     by_distance = load_channels(means, (groups + group) * channels + channel, real)
     first = split * rows_each
     last = tl.minimum(first + rows_each, rows)
-    start = first
-    while start < last:
+    for start in tl.range(first, last, ROWS, num_stages=STAGES):
         row = start + tl.arange(0, ROWS)
         inside = is_inside(row, column, rows, columns, total, FOLDED)
         at = place_of(group, row, column, rows, stride * UNIT)
@@ -284,7 +283,6 @@ def gradient_of_features(
         slope = (slope - plain[None, :] - value * by_distance[None, :]) * factor[None, :]
         at = place_of(group, row, column, rows, columns)
         tl.store(of_features + at, slope.to(of_features.dtype.element_ty), inside)
-        start += ROWS
 
 
 @triton.jit(do_not_specialize=["rows", "columns", "rows_each", "stride", "stored"])
@@ -302,6 +300,7 @@ def correct(
     UNIT: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
 ):
     """Take from a gradient what reached its features through their statistics, in all layers."""
     columns = columns * UNIT
@@ -312,8 +311,7 @@ def correct(
     by_distance = load_channels(corrections, stored + column, real)
     first = tl.program_id(1) * rows_each
     last = tl.minimum(first + rows_each, rows)
-    start = first
-    while start < last:
+    for start in tl.range(first, last, ROWS, num_stages=STAGES):
         row = start + tl.arange(0, ROWS)
         inside = is_inside(row, column, rows, columns, 0, False)
         at = place_of(0, row, column, rows, stride * UNIT)
@@ -322,4 +320,3 @@ def correct(
         slope = slope - plain[None, :] - value * by_distance[None, :]
         at = place_of(0, row, column, rows, columns)
         tl.store(of_features + at, slope.to(of_features.dtype.element_ty), inside)
-        start += ROWS
