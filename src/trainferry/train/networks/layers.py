@@ -13,6 +13,7 @@ from torch.nn import functional
 from trainferry.devices.kernels import runs_kernels
 from trainferry.train.kernels.fold import Padding, convolve_folded, folds
 from trainferry.train.kernels.max_pool import Windows
+from trainferry.train.kernels.narrow import convolve_narrow, is_narrow
 from trainferry.train.kernels.norm import FORMATS, normalise, normalise_twice
 from trainferry.train.kernels.norm_passes import Norm
 from trainferry.train.networks.pool import max_pool
@@ -34,10 +35,12 @@ class SameConvolution(nn.Conv2d):
 
     def forward(self, images: Tensor) -> Tensor:
         kernel, stride = self.kernel_size[0], self.stride[0]
+        around = Padding(*_around(images, kernel, stride))
+        if is_narrow(images, self):
+            return convolve_narrow(images, self.weight, stride, around)
         if stride == 1:
             return super().forward(images)
         if folds(images, self):
-            around = Padding(*_around(images, kernel, stride))
             return convolve_folded(images, self.weight, around)
         return super().forward(pad_same(images, kernel, stride))
 

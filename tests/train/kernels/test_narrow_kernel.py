@@ -1,0 +1,89 @@
+"""Convolutions with few channels, against torch's own."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from trainferry.train.kernels import narrow
+from trainferry.train.kernels.fold import Padding
+from trainferry.train.kernels.narrow import Tiles, convolve_narrow, is_narrow
+
+pytestmark = pytest.mark.cuda
+
+CASES = {
+    "around": (1, Padding(1, 1, 1, 1)),
+    "stride 2, behind": (2, Padding(0, 1, 0, 1)),
+    "stride 2, around": (2, Padding(1, 1, 1, 1)),
+    "uneven": (2, Padding(1, 1, 0, 1)),
+}
+
+
+@pytest.mark.parametrize(("stride", "padding"), CASES.values(), ids=CASES.keys())
+@pytest.mark.parametrize("channels", [(8, 24), (24, 16), (40, 40)], ids=str)
+@pytest.mark.parametrize("size", [(6, 8), (7, 5)], ids=str)
+def test_values_and_gradients_are_those_of_torch(
+    kernel_device: torch.device,
+    monkeypatch: pytest.MonkeyPatch,
+    stride: int,
+    padding: Padding,
+    channels: tuple[int, int],
+    size: tuple[int, int],
+) -> None:
+    monkeypatch.setattr(narrow, "TILES_OF_WEIGHT", Tiles(16, 4))
+    monkeypatch.setattr(narrow, "_PIXELS_EACH", 16)
+    monkeypatch.setattr(narrow, "_SPLITS", 3)
+    torch.manual_seed(5)
+    images = torch.randn(3, channels[0], *size, device=kernel_device)
+    images = images.contiguous(memory_format=torch.channels_last)
+    weight = torch.randn(channels[1], channels[0], 3, 3, device=kernel_device)
+    results, gradients = [], []
+    for convolve in (convolve_narrow, convolve_padded):
+        given = images.clone().requires_grad_(), weight.clone().requires_grad_()
+        result = convolve(*given, stride, padding)
+        wish = torch.linspace(-1, 1, result.numel(), device=kernel_device).view(result.shape)
+        results.append(result.detach())
+        gradients.append(torch.autograd.grad(result, given, wish.sin()))
+    torch.testing.assert_close(results[0], results[1], rtol=1e-4, atol=1e-4)
+    for mine, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_pictures_that_learn_nothing_get_no_gradient(kernel_device: torch.device) -> None:
+    images = torch.randn(1, 8, 4, 4, device=kernel_device)
+    weight = torch.randn(8, 8, 3, 3, device=kernel_device, requires_grad=True)
+    convolve_narrow(images, weight, 1, Padding(1, 1, 1, 1)).sum().backward()
+    assert weight.grad is not None
+    assert images.grad is None
+
+
+@pytest.mark.parametrize(
+    ("fits", "convolution"),
+    [
+        (True, nn.Conv2d(24, 40, 3, bias=False)),
+        (False, nn.Conv2d(24, 40, 1, bias=False)),
+        (False, nn.Conv2d(24, 40, 3)),
+        (False, nn.Conv2d(24, 72, 3, bias=False)),
+        (False, nn.Conv2d(24, 18, 3, bias=False)),
+    ],
+    ids=str,
+)
+def test_only_what_is_narrow_is_taken(
+    kernel_device: torch.device, fits: bool, convolution: nn.Conv2d
+) -> None:
+    images = torch.randn(1, 24, 4, 4, device=kernel_device)
+    assert is_narrow(images.half(), convolution) == fits
+    assert not is_narrow(images, convolution)
+    with torch.no_grad():
+        assert not is_narrow(images.half(), convolution)
+    many = torch.empty(1, 24, 1024, 1024, device=kernel_device, dtype=torch.half)
+    assert not is_narrow(many, convolution)
+
+
+def convolve_padded(
+    images: torch.Tensor, weight: torch.Tensor, stride: int, padding: Padding
+) -> torch.Tensor:
+    sides = (padding.left, padding.right, padding.top, padding.bottom)
+    return functional.conv2d(functional.pad(images, sides), weight, stride=stride)
