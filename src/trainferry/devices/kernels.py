@@ -16,6 +16,8 @@ VARIABLE = "TRAINFERRY_KERNELS"  # "off" leaves everything to torch
 _DEVICES = ("cuda",)
 _FORMATS = (torch.float32, torch.bfloat16, torch.float16)
 _QUICK_TANH = (7, 5)  # the first NVIDIA architecture that has it
+_MEMORY_OF_A_LARGE_ONE = 228 * 1024  # of a Hopper
+_CHAINS = (9, 0)  # the first NVIDIA architecture that can
 
 
 def runs_kernels(tensor: Tensor) -> bool:
@@ -38,6 +40,26 @@ def has_quick_tanh(tensor: Tensor) -> bool:
     if not is_half or tensor.device.type not in _DEVICES or _interprets():
         return False
     return torch.cuda.get_device_capability(tensor.device) >= _QUICK_TANH
+
+
+def chains_kernels(tensor: Tensor) -> bool:
+    """Whether a kernel can be started, to wait, before the one in front of it is through."""
+    if tensor.device.type not in _DEVICES or _interprets():
+        return False
+    return torch.cuda.get_device_capability(tensor.device) >= _CHAINS
+
+
+@cache
+def large_programs_at_once(device: torch.device) -> int:
+    """How many programs run at the same time if each takes a processor and its memory.
+
+    None where there is less memory than a Hopper has; one in Triton's interpreter.
+    """
+    if device.type not in _DEVICES or _interprets():
+        return 1
+    facts = torch.cuda.get_device_properties(device)
+    has_memory = facts.shared_memory_per_multiprocessor >= _MEMORY_OF_A_LARGE_ONE
+    return int(facts.multi_processor_count) if has_memory else 0
 
 
 @cache

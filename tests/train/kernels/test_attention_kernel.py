@@ -8,7 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainferry.devices.kernels import has_quick_tanh
+from trainferry.devices.kernels import chains_kernels, has_quick_tanh
+from trainferry.train.kernels import attention_cut
 from trainferry.train.kernels.attention import Steps
 from trainferry.train.networks.attention_steps import PlainSteps
 
@@ -20,6 +21,7 @@ SHAPES = {
     "one place": (2, 1, 1, 3, 2),
     "odd": (3, 3, 67, 70, 33),
     "several parts and blocks": (2, 2, 130, 96, 130),
+    "several tiles of samples": (2, 18, 3, 20, 17),
 }
 
 
@@ -34,6 +36,27 @@ def test_values_and_gradients_are_those_of_the_plain_steps(
     torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=2e-6)
     for gradient, expected in zip(of_mine, of_theirs, strict=True):
         torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("programs", [1, 6])
+def test_a_program_may_look_at_many_places(
+    kernel_device: torch.device, programs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention_cut, "_LOOKING", programs)
+    given = inputs((3, 2, 70, 40, 24), kernel_device)
+    theirs, of_theirs = values_and_gradients(PlainSteps, 10.0, given)
+    mine, of_mine = values_and_gradients(Steps, 10.0, given)
+    torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=2e-6)
+    for gradient, expected in zip(of_mine, of_theirs, strict=True):
+        torch.testing.assert_close(gradient, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_second_time_gives_the_same_bits(kernel_device: torch.device) -> None:
+    given = inputs((3, 5, 67, 40, 24), kernel_device)
+    first, of_first = values_and_gradients(Steps, 10.0, given)
+    second, of_second = values_and_gradients(Steps, 10.0, given)
+    for one, two in zip((first, *of_first), (second, *of_second), strict=True):
+        assert torch.equal(one, two)
 
 
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
@@ -51,6 +74,13 @@ def test_in_half_precision_they_are_as_near_to_the_truth_as_the_plain_steps(
         (truth, *of_truth), (theirs, *of_theirs), (mine, *of_mine), strict=True
     ):
         assert error(own, true) <= 1.5 * error(plain, true) + 1e-3
+
+
+def test_kernels_are_chained_only_where_they_are_compiled(kernel_device: torch.device) -> None:
+    keys = torch.zeros(1, device=kernel_device)
+    assert not chains_kernels(keys.cpu())
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        assert not chains_kernels(keys)
 
 
 def test_only_half_precision_is_compared_quickly(kernel_device: torch.device) -> None:

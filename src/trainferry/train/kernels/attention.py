@@ -1,4 +1,4 @@
-"""The attention decoder's steps in training, a handful of device programs each.
+"""The attention decoder's steps in training, three device programs each.
 
 The same function as `networks.attention_steps`, which is the reference. What differs is what is
 kept and what is computed twice: the comparison of every place with every question, L B N C, is
@@ -8,55 +8,14 @@ all steps in one pass at its end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from trainferry.devices.kernels import has_quick_tanh
-from trainferry.train.kernels.rows import power_of_two
-
-_COLUMNS = 64
-_HIDDEN = 128
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    """How the work is cut into programs."""
-
-    steps: int
-    samples: int
-    places: int
-    channels: int
-    hidden: int
-
-    @property
-    def rows(self) -> int:
-        """Places of a program: fewer where a small batch would leave processors idle."""
-        return 64 if self.samples * self.places >= 2**16 else 32
-
-    @property
-    def parts(self) -> int:
-        return -(-self.places // self.rows)
-
-    @property
-    def columns(self) -> int:
-        """How many blocks of channels there are."""
-        return -(-self.channels // _COLUMNS)
-
-    @property
-    def cell(self) -> tuple[int, int]:
-        return self.samples, -(-self.hidden // _HIDDEN)
-
-    @property
-    def look(self) -> tuple[int, int]:
-        return self.samples, self.parts
-
-    @property
-    def join(self) -> tuple[int, int]:
-        return self.samples, self.columns
+from trainferry.devices.kernels import chains_kernels, has_quick_tanh
+from trainferry.train.kernels.attention_cut import Cut, Sizes, choose_cut
 
 
 class Steps(torch.autograd.Function):
@@ -71,14 +30,15 @@ class Steps(torch.autograd.Function):
         features: Tensor,
         *weights: Tensor,
     ) -> Tensor:
-        from trainferry.train.kernels.programs import attention as programs
+        from trainferry.train.kernels.programs import attention, attention_cell
 
-        recurrent, query, bias, score = weights
-        size = _Sizes(
-            len(given), len(keys), keys.shape[1], keys.shape[2], hidden=given.shape[2] // 4
-        )
+        recurrent, query, bias, score = (each.contiguous() for each in weights)
         keys, features = keys.contiguous(), features.contiguous()
         given = given.to(torch.float32)
+        size = Sizes(
+            len(given), len(keys), keys.shape[1], keys.shape[2], hidden=given.shape[2] // 4
+        )
+        cut = choose_cut(size, chained=chains_kernels(keys), value_bytes=keys.element_size())
         new, quick = _Maker(keys), has_quick_tanh(keys)
         opened = new(size.steps, size.samples, 4 * size.hidden, exact=True)
         carried = new(size.steps, size.samples, size.hidden, exact=True)
@@ -86,144 +46,87 @@ class Steps(torch.autograd.Function):
         questions = new(size.steps, size.samples, size.channels)
         fits = new(size.steps, size.samples, size.places, exact=True)
         norms = new(size.steps, size.samples, exact=True)
-        states = new(size.steps, size.samples, size.hidden + size.channels)
-        product = new(size.samples, 4 * size.hidden)
-        peaks, sums = (new(size.samples, size.parts, exact=True) for _ in range(2))
-        contexts = new(size.samples, size.parts, size.channels, exact=True)
-        backs = recurrent.t(), query.t()
+        states = new(size.steps, size.samples, size.state)
+        peaks, sums = (new(size.samples, cut.parts, exact=True) for _ in range(2))
+        contexts = new(size.samples, cut.parts, size.channels, exact=True)
+        counters = torch.zeros(size.samples, dtype=torch.int32, device=keys.device)
         for step in range(size.steps):
-            if step:
-                torch.mm(states[step - 1], backs[0], out=product)
-            programs.cell_forward[size.cell](
-                given[step],
-                product,
-                carried[max(step - 1, 0)],
-                opened[step],
-                carried[step],
-                asked[step],
-                states[step],
-                given.stride(1),
-                clip,
-                size.hidden,
-                size.hidden + size.channels,
+            attention_cell.cell_forward[cut.multiplying(size.hidden)](
+                *(given[step], states[max(step - 1, 0)], recurrent, carried[max(step - 1, 0)]),
+                *(opened[step], carried[step], asked[step], states[step]),
+                *(given.stride(1), clip, size.samples, size.hidden, size.state),
                 FIRST=step == 0,
-                BLOCK=_HIDDEN,
+                **cut.product(follows=step > 0),
             )
-            torch.addmm(bias, asked[step], backs[1], out=questions[step])
-            programs.look_forward[size.look](
-                keys,
-                features,
-                questions[step],
-                score,
-                fits[step],
-                peaks,
-                sums,
-                contexts,
-                size.places,
-                size.channels,
-                size.parts,
-                ROWS=size.rows,
-                COLUMNS=_COLUMNS,
+            attention_cell.add_product[cut.multiplying(size.channels)](
+                *(asked[step], query, bias, questions[step], size.samples, 0),
+                *(size.channels, 2 * size.hidden),
+                **cut.product(),
+            )
+            attention.look_forward[cut.parts, size.samples](
+                *(keys, features, questions[step], score, fits[step], peaks, sums, contexts),
+                *(counters, states[step], norms[step]),
+                *(size.places, step % 2, size.channels, size.hidden, cut.parts),
                 QUICK=quick,
+                **cut.look(),
             )
-            programs.join_forward[size.join](
-                peaks,
-                sums,
-                contexts,
-                states[step],
-                norms[step],
-                size.channels,
-                size.parts,
-                size.hidden,
-                PARTS=power_of_two(size.parts),
-                COLUMNS=_COLUMNS,
-            )
-        ctx.clip, ctx.size = clip, size
+        ctx.clip, ctx.size, ctx.cut = clip, size, cut
         ctx.save_for_backward(
-            keys, features, *weights, opened, carried, asked, questions, fits, norms, states
+            *(keys, features, recurrent, query, score),
+            *(opened, carried, asked, questions, fits, norms, states),
         )
         return states
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, of_states: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401 (as above)
-        from trainferry.train.kernels.programs import attention as programs
+        from trainferry.train.kernels.programs import attention, attention_cell
 
-        keys, features, recurrent, query, _, score, *kept = ctx.saved_tensors
+        keys, features, recurrent, query, score, *kept = ctx.saved_tensors
         opened, carried, asked, questions, fits, norms, states = kept
-        size: _Sizes = ctx.size
+        size: Sizes = ctx.size
+        cut: Cut = ctx.cut
         new, quick = _Maker(keys), has_quick_tanh(keys)
         of_states = of_states.clone(memory_format=torch.contiguous_format)
         of_gates = new(size.steps, size.samples, 4 * size.hidden)
         of_sums = new(size.steps, size.samples, size.channels)
-        of_fits = torch.empty_like(fits)
-        of_parts = new(size.samples, size.parts, size.channels, exact=True)
-        of_asked = new(size.samples, 2 * size.hidden)
+        of_fits, shares = torch.empty_like(fits), torch.empty_like(fits, dtype=keys.dtype)
+        of_parts = new(size.samples, cut.parts, size.channels, exact=True)
+        counters = torch.zeros(size.samples, dtype=torch.int32, device=keys.device)
         of_kept = torch.zeros_like(carried[0])
-        asking = score[:, None] * query
+        # As the programs read them: the values of a row that are multiplied lie together.
+        recurring = recurrent.t().contiguous()
+        asking = (score[:, None] * query).t().contiguous()
         for step in reversed(range(size.steps)):
-            if step + 1 < size.steps:
-                of_states[step].addmm_(of_gates[step + 1], recurrent)
-            programs.look_backward[size.look](
-                keys,
-                features,
-                questions[step],
-                of_states[step],
-                states[step],
-                fits[step],
-                norms[step],
-                of_fits[step],
-                of_parts,
-                size.places,
-                size.channels,
-                size.parts,
-                size.hidden,
-                ROWS=size.rows,
-                COLUMNS=_COLUMNS,
+            is_last = step + 1 == size.steps
+            if not is_last:
+                attention_cell.add_product[cut.multiplying(size.state)](
+                    *(of_gates[step + 1], recurring, of_states[step], of_states[step]),
+                    *(size.samples, size.state, size.state, 4 * size.hidden),
+                    **cut.product(),
+                )
+            attention.look_backward[cut.parts, size.samples](
+                *(keys, features, questions[step], of_states[step], states[step], fits[step]),
+                *(norms[step], of_fits[step], shares[step], of_parts, counters, of_sums[step]),
+                *(size.places, (step + 1) % 2, size.channels, size.hidden, cut.parts),
                 QUICK=quick,
+                **cut.look(follows=not is_last),
             )
-            programs.join_backward[size.join](
-                of_parts,
-                of_sums[step],
-                size.channels,
-                size.parts,
-                PARTS=power_of_two(size.parts),
-                COLUMNS=_COLUMNS,
-            )
-            torch.mm(of_sums[step], asking, out=of_asked)
-            programs.cell_backward[size.cell](
-                of_states[step],
-                of_asked,
-                opened[step],
-                carried[step],
-                carried[max(step - 1, 0)],
-                of_kept,
-                of_gates[step],
-                ctx.clip,
-                size.hidden,
-                size.hidden + size.channels,
+            attention_cell.cell_backward[cut.multiplying(size.hidden)](
+                *(of_states[step], of_sums[step], asking, opened[step], carried[step]),
+                *(carried[max(step - 1, 0)], of_kept, of_gates[step], ctx.clip),
+                *(size.samples, size.hidden, size.channels),
                 FIRST=step == 0,
-                BLOCK=_HIDDEN,
+                **cut.product(),
             )
         of_keys = torch.empty_like(keys)
-        of_scores = torch.empty_like(of_parts)
-        programs.gather_backward[(*size.look, size.columns)](
-            keys,
-            questions,
-            score,
-            of_fits,
-            of_keys,
-            of_scores,
-            size.samples,
-            size.places,
-            size.channels,
-            size.parts,
-            size.steps,
-            ROWS=size.rows,
-            COLUMNS=_COLUMNS,
+        of_scores = new(*cut.gathering[:2], size.channels, exact=True)
+        attention.gather_backward[cut.gathering](
+            *(keys, questions, score, of_fits, of_keys, of_scores),
+            *(size.samples, size.places, size.channels, size.steps),
             QUICK=quick,
+            **cut.gather(),
         )
-        shares = torch.exp(fits - norms[:, :, None]).to(keys.dtype)
         of_questions = (of_sums * score).flatten(0, 1)
         of_contexts = of_states[:, :, size.hidden :].transpose(0, 1)
         return (

@@ -3,7 +3,8 @@
 cuDNN wants the columns time by time, and under autocast all numbers in fp16. Left to themselves,
 torch and cuDNN change order and format one after the other, the order of the columns again in both
 halves of the backward pass, and the format of every weight and gradient by itself. Here order and
-format change together, once each way, and all weights in one pass.
+format change together, once each way, and all weights in one pass. In half precision, on a device
+that can, programs of our own read instead, see `recurrence.py`.
 
 Shapes: B pictures, T columns, C channels, H values of a direction.
 """
@@ -17,6 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from trainferry.devices.kernels import large_programs_at_once, runs_kernels
+from trainferry.train.kernels.recurrence import HIDDEN, Plan, Recurrence, plan_for
+
 State = tuple[Tensor, Tensor]
 
 
@@ -24,6 +28,8 @@ def read_by_time(recurrence: nn.LSTM, columns: Tensor) -> tuple[Tensor, State]:
     """Map columns, B T C, to B T 2*H and the last state, as an LSTM with biases does."""
     weights = [getattr(recurrence, name) for name in recurrence._flat_weights_names]
     kind = columns.dtype
+    if plan := _plan(recurrence, columns):
+        return _read_both_ways(plan, columns, weights)
     # Autocast lets cuDNN's LSTMs compute in fp16 whatever its format is.
     if torch.is_autocast_enabled(columns.device.type) and _is_for_cudnn(weights[0]):
         kind = torch.float16
@@ -36,6 +42,34 @@ def read_by_time(recurrence: nn.LSTM, columns: Tensor) -> tuple[Tensor, State]:
         *(recurrence.training, recurrence.bidirectional, False),
     )
     return _Turned.apply(read, columns.dtype), (state[0], state[1])
+
+
+def _plan(recurrence: nn.LSTM, columns: Tensor) -> Plan | None:
+    """How our own programs would read, if they can."""
+    drops = recurrence.dropout > 0 and recurrence.training and recurrence.num_layers > 1
+    is_plain = recurrence.bidirectional and not recurrence.proj_size and not drops
+    if not is_plain or recurrence.hidden_size not in HIDDEN or columns.numel() == 0:
+        return None
+    kind = _format(columns)
+    if not runs_kernels(columns) or kind not in (torch.bfloat16, torch.float16):
+        return None
+    programs = large_programs_at_once(columns.device)
+    if programs == 1 and kind == torch.bfloat16:  # Triton's interpreter multiplies it as integers
+        return None
+    return plan_for(len(columns), recurrence.hidden_size, programs)
+
+
+def _read_both_ways(plan: Plan, columns: Tensor, weights: list[Tensor]) -> tuple[Tensor, State]:
+    is_cast = torch.is_autocast_enabled(columns.device.type)
+    # The state as torch gives it: autocast lets cuDNN compute in fp16 whatever its format is.
+    state_kind = torch.float16 if is_cast and _is_for_cudnn(weights[0]) else columns.dtype
+    read, hidden, cell = Recurrence.apply(plan, state_kind, columns.to(_format(columns)), *weights)
+    return read.to(columns.dtype), (hidden, cell)
+
+
+def _format(columns: Tensor) -> torch.dtype:
+    device = columns.device.type
+    return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else columns.dtype
 
 
 class _Turned(torch.autograd.Function):

@@ -1,8 +1,9 @@
-"""The programs of the attention decoder's steps; `kernels/attention.py` says what they compute.
+"""The programs that look at places in the attention decoder; `kernels/attention.py` tells why.
 
 Shapes as there: B samples, N places, C channels, H hidden values, L steps, S = H + C. A program
-takes `ROWS` places of one sample, `COLUMNS` channels at a time; its number along the second axis
-is called a part. Tensors are contiguous but for what carries a stride.
+takes one part of a sample's places, `TILES` times `ROWS` of them, and their channels in `BLOCKS`
+of `COLUMNS`. The last program of a sample joins its parts. Every other step is `turned`: what was
+looked at last, and is still in the cache, comes first. Tensors are contiguous.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from trainferry.train.kernels.programs.attention_cell import tanh
+from trainferry.train.kernels.programs.chain import fetch_rows, wait_for_kernel_before
+from trainferry.train.kernels.programs.norm import is_last, load_sums
 
-@triton.jit
-def _tanh(x):
-    return 2.0 * tl.sigmoid(2.0 * x) - 1.0
+_LOWEST = tl.constexpr(-1e30)  # below every fit, and finite: a difference of two is a number
 
 
 @triton.jit
@@ -24,59 +26,31 @@ def _compare(x, QUICK: tl.constexpr):
             "tanh.approx.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
         )
     else:
-        y = _tanh(x)
+        y = tanh(x)
     return y
 
 
 @triton.jit
-def cell_forward(
-    known,  # B 4H: gates without what the step before says
-    product,  # B 4H: what the step before says
-    kept_before,  # B H, as carried on by the step before, not clipped
-    opened,  # B 4H, out: the gates after their functions
-    carried,  # B H, out
-    asked,  # B 2H, out: cell and hidden values
-    state,  # B S, out: its first H values
-    known_stride,
-    clip,
-    hidden,
-    state_width,
-    FIRST: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    row = tl.program_id(0)
-    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < hidden
-    gate = known + row * known_stride + at
-    i = tl.load(gate, inside).to(tl.float32)
-    f = tl.load(gate + hidden, inside).to(tl.float32)
-    g = tl.load(gate + 2 * hidden, inside).to(tl.float32)
-    o = tl.load(gate + 3 * hidden, inside).to(tl.float32)
-    before = tl.zeros([BLOCK], tl.float32)
-    if not FIRST:
-        more = product + row * 4 * hidden + at
-        i += tl.load(more, inside).to(tl.float32)
-        f += tl.load(more + hidden, inside).to(tl.float32)
-        g += tl.load(more + 2 * hidden, inside).to(tl.float32)
-        o += tl.load(more + 3 * hidden, inside).to(tl.float32)
-        before = tl.load(kept_before + row * hidden + at, inside)
-        before = tl.minimum(tl.maximum(before, -clip), clip)
-    i, f, g, o = tl.sigmoid(i), tl.sigmoid(f), _tanh(g), tl.sigmoid(o)
-    cell = i * g + f * before
-    kept = tl.minimum(tl.maximum(cell, -clip), clip)
-    said = o * _tanh(kept)
-    out = opened + row * 4 * hidden + at
-    tl.store(out, i, inside)
-    tl.store(out + hidden, f, inside)
-    tl.store(out + 2 * hidden, g, inside)
-    tl.store(out + 3 * hidden, o, inside)
-    tl.store(carried + row * hidden + at, cell, inside)
-    tl.store(asked + row * 2 * hidden + at, kept.to(asked.dtype.element_ty), inside)
-    tl.store(asked + row * 2 * hidden + hidden + at, said.to(asked.dtype.element_ty), inside)
-    tl.store(state + row * state_width + at, said.to(state.dtype.element_ty), inside)
+def _load_channels(values, at, channels: tl.constexpr):
+    return tl.load(values + at, at < channels, other=0.0).to(tl.float32)
 
 
 @triton.jit
+def _load_tile(values, row, at, places, channels: tl.constexpr):
+    """Channels of some places, ROWS COLUMNS."""
+    inside = (row < places)[:, None] & (at < channels)[None, :]
+    near = values + row[:, None] * channels + at[None, :]
+    return tl.load(near, inside, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def _choose_soon(first, places, turned, rows: tl.constexpr, AHEAD: tl.constexpr):
+    """The first of the places of a part that will be looked at first."""
+    end = tl.minimum(first + rows, places)
+    return tl.where(turned != 0, tl.maximum(first, end - AHEAD), first)
+
+
+@triton.jit(do_not_specialize=["turned"])
 def look_forward(
     keys,  # B N C
     features,  # B N C
@@ -86,75 +60,100 @@ def look_forward(
     peaks,  # B parts, out: the largest fit of a part
     sums,  # B parts, out: of the exponentials below that peak
     contexts,  # B parts C, out
-    places,
-    channels: tl.constexpr,
-    parts,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    QUICK: tl.constexpr,
-):
-    sample, part = tl.program_id(0), tl.program_id(1)
-    rows = part * ROWS + tl.arange(0, ROWS)
-    here = rows < places
-    start = (sample.to(tl.int64) * places + rows) * channels
-    fit = tl.zeros([ROWS], tl.float32)
-    for first in range(0, channels, COLUMNS):
-        at = first + tl.arange(0, COLUMNS)
-        inside = at < channels
-        both = here[:, None] & inside[None, :]
-        key = tl.load(keys + start[:, None] + at[None, :], both, other=0.0).to(tl.float32)
-        asked = tl.load(question + sample * channels + at, inside, other=0.0).to(tl.float32)
-        weight = tl.load(score + at, inside, other=0.0).to(tl.float32)
-        fit += tl.sum(_compare(key + asked[None, :], QUICK) * weight[None, :], 1)
-    fit = tl.where(here, fit, float("-inf"))
-    tl.store(fits + sample * places + rows, fit, here)
-    peak = tl.max(fit, 0)
-    share = tl.exp(fit - peak)
-    tl.store(peaks + sample * parts + part, peak)
-    tl.store(sums + sample * parts + part, tl.sum(share, 0))
-    for first in range(0, channels, COLUMNS):
-        at = first + tl.arange(0, COLUMNS)
-        inside = at < channels
-        both = here[:, None] & inside[None, :]
-        feature = tl.load(features + start[:, None] + at[None, :], both, other=0.0)
-        seen = tl.sum(share[:, None] * feature.to(tl.float32), 0)
-        tl.store(contexts + (sample * parts + part) * channels + at, seen, inside)
-
-
-@triton.jit
-def join_forward(
-    peaks,
-    sums,
-    contexts,
+    counters,  # B, in and out: zero before and after
     state,  # B S, out: its last C values
     norms,  # B, out: logarithm of the sum of all exponentials
+    places,
+    turned,
     channels: tl.constexpr,
-    parts,
-    hidden,
+    hidden: tl.constexpr,
+    parts: tl.constexpr,
     PARTS: tl.constexpr,
+    TILES: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCKS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
+    AHEAD: tl.constexpr,
+    QUICK: tl.constexpr,
+    CHAINED: tl.constexpr,
 ):
-    sample, block = tl.program_id(0), tl.program_id(1)
-    part = tl.arange(0, PARTS)
-    real = part < parts
-    peak = tl.load(peaks + sample * parts + part, real, other=float("-inf"))
-    whole = tl.max(peak, 0)
-    factor = tl.exp(peak - whole)
-    total = tl.sum(factor * tl.load(sums + sample * parts + part, real, other=0.0), 0)
-    at = block * COLUMNS + tl.arange(0, COLUMNS)
-    inside = at < channels
-    start = (sample * parts + part) * channels
-    seen = tl.load(
-        contexts + start[:, None] + at[None, :], real[:, None] & inside[None, :], other=0.0
-    )
-    context = tl.sum(seen * factor[:, None], 0) / total
-    out = state + sample * (hidden + channels) + hidden + at
-    tl.store(out, context.to(state.dtype.element_ty), inside)
-    if block == 0:
-        tl.store(norms + sample, whole + tl.log(total))
+    part, sample = tl.program_id(0), tl.program_id(1)
+    first = part * TILES * ROWS
+    keys += sample.to(tl.int64) * places * channels
+    features += sample.to(tl.int64) * places * channels
+    if AHEAD:
+        soon = _choose_soon(first, places, turned, TILES * ROWS, AHEAD)
+        fetch_rows(keys, soon, tl.minimum(AHEAD, places - soon), channels)
+        fetch_rows(features, soon, tl.minimum(AHEAD, places - soon), channels)
+    wait_for_kernel_before(CHAINED)
+    column = tl.arange(0, COLUMNS)
+    asked, weight, seen = (), (), ()
+    for block in tl.static_range(BLOCKS):
+        at = block * COLUMNS + column
+        asked += (_load_channels(question + sample * channels, at, channels),)
+        weight += (_load_channels(score, at, channels),)
+        seen += (tl.zeros([ROWS, COLUMNS], tl.float32),)
+    # Every row of a tile has a peak of its own, so that no thread waits for another on the way.
+    peak = tl.full([ROWS], _LOWEST, tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    for number in tl.range(0, TILES, num_stages=STAGES):
+        tile = tl.where(turned != 0, TILES - 1 - number, number)
+        row = first + tile * ROWS + tl.arange(0, ROWS)
+        here = row < places
+        product = tl.zeros([ROWS, COLUMNS], tl.float32)
+        for block in tl.static_range(BLOCKS):
+            key = _load_tile(keys, row, block * COLUMNS + column, places, channels)
+            product += _compare(key + asked[block][None, :], QUICK) * weight[block][None, :]
+        fit = tl.where(here, tl.sum(product, 1), float("-inf"))
+        tl.store(fits + sample * places + row, fit, here)
+        higher = tl.maximum(peak, fit)
+        keep, share = tl.exp(peak - higher), tl.exp(fit - higher)
+        peak, total = higher, total * keep + share
+        seen_now = ()
+        for block in tl.static_range(BLOCKS):
+            feature = _load_tile(features, row, block * COLUMNS + column, places, channels)
+            seen_now += (seen[block] * keep[:, None] + share[:, None] * feature,)
+        seen = seen_now
+    highest = tl.max(peak, 0)
+    factor = tl.exp(peak - highest)
+    entry = sample * parts + part
+    tl.store(peaks + entry, highest)
+    tl.store(sums + entry, tl.sum(total * factor, 0))
+    for block in tl.static_range(BLOCKS):
+        at = block * COLUMNS + column
+        context = tl.sum(seen[block] * factor[:, None], 0)
+        tl.store(contexts + entry * channels + at, context, at < channels)
+    if is_last(counters + sample, parts):
+        every = tl.arange(0, PARTS)
+        out = state + sample * (hidden + channels) + hidden
+        weights = _weigh_parts(peaks, sums, norms + sample, sample * parts, every, parts)
+        for block in tl.static_range(BLOCKS):
+            at = block * COLUMNS + column
+            joined = _join(contexts, weights, sample * parts, every, at, parts, channels)
+            tl.store(out + at, joined.to(state.dtype.element_ty), at < channels)
 
 
 @triton.jit
+def _weigh_parts(peaks, sums, norm, first, every, parts: tl.constexpr):
+    """What each part of a sample counts for, and the logarithm of the sum of exponentials."""
+    real = every < parts
+    peak = tl.where(real, load_sums(peaks, first + every, real), _LOWEST)
+    highest = tl.max(peak, 0)
+    factor = tl.exp(peak - highest)
+    total = tl.sum(factor * load_sums(sums, first + every, real), 0)
+    tl.store(norm, highest + tl.log(total))
+    return factor / total
+
+
+@triton.jit
+def _join(values, factor, first, every, at, parts: tl.constexpr, channels: tl.constexpr):
+    inside = (every < parts)[:, None] & (at < channels)[None, :]
+    part = load_sums(values, (first + every)[:, None] * channels + at[None, :], inside)
+    return tl.sum(part * factor[:, None], 0)
+
+
+@triton.jit(do_not_specialize=["turned"])
 def look_backward(
     keys,
     features,
@@ -164,113 +163,77 @@ def look_backward(
     fits,
     norms,
     of_fits,  # B N, out
-    of_sums,  # B parts C, out: gradient of the question before the score
+    shares,  # B N, out: what every place has in the context
+    of_parts,  # B parts C, out
+    counters,
+    of_sum,  # B C, out: gradient of the question before the score
     places,
+    turned,
     channels: tl.constexpr,
-    parts,
-    hidden,
-    ROWS: tl.constexpr,
-    COLUMNS: tl.constexpr,
-    QUICK: tl.constexpr,
-):
-    sample, part = tl.program_id(0), tl.program_id(1)
-    rows = part * ROWS + tl.arange(0, ROWS)
-    here = rows < places
-    start = (sample.to(tl.int64) * places + rows) * channels
-    context = sample * (hidden + channels) + hidden
-    of_share = tl.zeros([ROWS], tl.float32)
-    mean = 0.0
-    for first in range(0, channels, COLUMNS):
-        at = first + tl.arange(0, COLUMNS)
-        inside = at < channels
-        both = here[:, None] & inside[None, :]
-        feature = tl.load(features + start[:, None] + at[None, :], both, other=0.0)
-        wish = tl.load(of_state + context + at, inside, other=0.0).to(tl.float32)
-        seen = tl.load(state + context + at, inside, other=0.0).to(tl.float32)
-        of_share += tl.sum(feature.to(tl.float32) * wish[None, :], 1)
-        mean += tl.sum(wish * seen, 0)
-    fit = tl.load(fits + sample * places + rows, here, other=float("-inf"))
-    share = tl.exp(fit - tl.load(norms + sample))
-    of_fit = tl.where(here, share * (of_share - mean), 0.0)
-    tl.store(of_fits + sample * places + rows, of_fit, here)
-    for first in range(0, channels, COLUMNS):
-        at = first + tl.arange(0, COLUMNS)
-        inside = at < channels
-        both = here[:, None] & inside[None, :]
-        key = tl.load(keys + start[:, None] + at[None, :], both, other=0.0).to(tl.float32)
-        asked = tl.load(question + sample * channels + at, inside, other=0.0).to(tl.float32)
-        place = _compare(key + asked[None, :], QUICK)
-        of_sum = tl.sum(of_fit[:, None] * (1.0 - place * place), 0)
-        tl.store(of_sums + (sample * parts + part) * channels + at, of_sum, inside)
-
-
-@triton.jit
-def join_backward(
-    of_parts,  # B parts C
-    of_sum,  # B C, out
-    channels: tl.constexpr,
-    parts,
+    hidden: tl.constexpr,
+    parts: tl.constexpr,
     PARTS: tl.constexpr,
+    TILES: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCKS: tl.constexpr,
     COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
+    AHEAD: tl.constexpr,
+    QUICK: tl.constexpr,
+    CHAINED: tl.constexpr,
 ):
-    sample, block = tl.program_id(0), tl.program_id(1)
-    part = tl.arange(0, PARTS)
-    at = block * COLUMNS + tl.arange(0, COLUMNS)
-    inside = at < channels
-    start = (sample * parts + part) * channels
-    every = tl.load(
-        of_parts + start[:, None] + at[None, :],
-        (part < parts)[:, None] & inside[None, :],
-        other=0.0,
-    )
-    total = tl.sum(every, 0)
-    tl.store(of_sum + sample * channels + at, total.to(of_sum.dtype.element_ty), inside)
-
-
-@triton.jit
-def cell_backward(
-    of_state,  # B S: its first H values
-    of_asked,  # B 2H
-    opened,  # B 4H
-    carried,  # B H
-    carried_before,  # B H
-    of_kept,  # B H: from the step behind, and out: for the step before
-    of_gates,  # B 4H, out
-    clip,
-    hidden,
-    state_width,
-    FIRST: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    row = tl.program_id(0)
-    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
-    inside = at < hidden
-    gate = opened + row * 4 * hidden + at
-    i = tl.load(gate, inside)
-    f = tl.load(gate + hidden, inside)
-    g = tl.load(gate + 2 * hidden, inside)
-    o = tl.load(gate + 3 * hidden, inside)
-    cell = tl.load(carried + row * hidden + at, inside)
-    kept = tl.minimum(tl.maximum(cell, -clip), clip)
-    before = tl.zeros([BLOCK], tl.float32)
-    if not FIRST:
-        before = tl.load(carried_before + row * hidden + at, inside)
-        before = tl.minimum(tl.maximum(before, -clip), clip)
-    heard = _tanh(kept)
-    asked = of_asked + row * 2 * hidden + at
-    of_said = tl.load(of_state + row * state_width + at, inside).to(tl.float32)
-    of_said += tl.load(asked + hidden, inside).to(tl.float32)
-    of_cell = tl.load(of_kept + row * hidden + at, inside)
-    of_cell += tl.load(asked, inside).to(tl.float32)
-    of_cell += of_said * o * (1.0 - heard * heard)
-    of_cell = tl.where(cell == kept, of_cell, 0.0)  # what is clipped learns nothing
-    kind = of_gates.dtype.element_ty
-    out = of_gates + row * 4 * hidden + at
-    tl.store(out, (of_cell * g * i * (1.0 - i)).to(kind), inside)
-    tl.store(out + hidden, (of_cell * before * f * (1.0 - f)).to(kind), inside)
-    tl.store(out + 2 * hidden, (of_cell * i * (1.0 - g * g)).to(kind), inside)
-    tl.store(out + 3 * hidden, (of_said * heard * o * (1.0 - o)).to(kind), inside)
-    tl.store(of_kept + row * hidden + at, of_cell * f, inside)
+    part, sample = tl.program_id(0), tl.program_id(1)
+    first = part * TILES * ROWS
+    keys += sample.to(tl.int64) * places * channels
+    features += sample.to(tl.int64) * places * channels
+    if AHEAD:
+        soon = _choose_soon(first, places, turned, TILES * ROWS, AHEAD)
+        fetch_rows(features, soon, tl.minimum(AHEAD, places - soon), channels)
+        fetch_rows(keys, soon, tl.minimum(AHEAD, places - soon), channels)
+    wait_for_kernel_before(CHAINED)
+    column = tl.arange(0, COLUMNS)
+    context = sample * (hidden + channels) + hidden
+    asked, wish, of_sums = (), (), ()
+    both = tl.zeros([COLUMNS], tl.float32)
+    for block in tl.static_range(BLOCKS):
+        at = block * COLUMNS + column
+        asked += (_load_channels(question + sample * channels, at, channels),)
+        wish += (_load_channels(of_state + context, at, channels),)
+        both += wish[block] * _load_channels(state + context, at, channels)
+        of_sums += (tl.zeros([ROWS, COLUMNS], tl.float32),)
+    mean = tl.sum(both, 0)
+    norm = tl.load(norms + sample)
+    for number in tl.range(0, TILES, num_stages=STAGES):
+        tile = tl.where(turned != 0, TILES - 1 - number, number)
+        row = first + tile * ROWS + tl.arange(0, ROWS)
+        here = row < places
+        at_row = sample * places + row
+        product = tl.zeros([ROWS, COLUMNS], tl.float32)
+        for block in tl.static_range(BLOCKS):
+            feature = _load_tile(features, row, block * COLUMNS + column, places, channels)
+            product += feature * wish[block][None, :]
+        share = tl.exp(tl.load(fits + at_row, here, other=float("-inf")) - norm)
+        of_fit = tl.where(here, share * (tl.sum(product, 1) - mean), 0.0)
+        tl.store(shares + at_row, share.to(shares.dtype.element_ty), here)
+        tl.store(of_fits + at_row, of_fit, here)
+        of_sums_now = ()
+        for block in tl.static_range(BLOCKS):
+            key = _load_tile(keys, row, block * COLUMNS + column, places, channels)
+            place = _compare(key + asked[block][None, :], QUICK)
+            of_sums_now += (of_sums[block] + of_fit[:, None] * (1.0 - place * place),)
+        of_sums = of_sums_now
+    entry = sample * parts + part
+    for block in tl.static_range(BLOCKS):
+        at = block * COLUMNS + column
+        tl.store(of_parts + entry * channels + at, tl.sum(of_sums[block], 0), at < channels)
+    if is_last(counters + sample, parts):
+        every = tl.arange(0, PARTS)
+        ones = tl.full([PARTS], 1.0, tl.float32)
+        for block in tl.static_range(BLOCKS):
+            at = block * COLUMNS + column
+            joined = _join(of_parts, ones, sample * parts, every, at, parts, channels)
+            out = of_sum + sample * channels + at
+            tl.store(out, joined.to(of_sum.dtype.element_ty), at < channels)
 
 
 @triton.jit
@@ -284,7 +247,6 @@ def gather_backward(
     samples,
     places,
     channels: tl.constexpr,
-    parts,
     steps: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
@@ -292,23 +254,23 @@ def gather_backward(
 ):
     """Gradients of keys and score over all steps, with every key read once."""
     sample, part = tl.program_id(0), tl.program_id(1)
-    rows = part * ROWS + tl.arange(0, ROWS)
-    here = rows < places
+    row = part * ROWS + tl.arange(0, ROWS)
+    here = row < places
     at = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
-    inside = at < channels
-    both = here[:, None] & inside[None, :]
-    start = (sample.to(tl.int64) * places + rows) * channels
-    key = tl.load(keys + start[:, None] + at[None, :], both, other=0.0).to(tl.float32)
+    near = sample.to(tl.int64) * places * channels
+    key = _load_tile(keys + near, row, at, places, channels)
     of_key = tl.zeros([ROWS, COLUMNS], tl.float32)
-    of_score = tl.zeros([COLUMNS], tl.float32)
+    of_score = tl.zeros([ROWS, COLUMNS], tl.float32)
     for step in range(steps):
-        row = step * samples + sample
-        asked = tl.load(questions + row * channels + at, inside, other=0.0).to(tl.float32)
-        of_fit = tl.load(of_fits + row * places + rows, here, other=0.0)
+        entry = step * samples + sample
+        asked = _load_channels(questions + entry * channels, at, channels)
+        of_fit = tl.load(of_fits + entry * places + row, here, other=0.0)
         place = _compare(key + asked[None, :], QUICK)
         of_key += of_fit[:, None] * (1.0 - place * place)
-        of_score += tl.sum(of_fit[:, None] * place, 0)
-    weight = tl.load(score + at, inside, other=0.0).to(tl.float32)
-    out = of_keys + start[:, None] + at[None, :]
-    tl.store(out, (of_key * weight[None, :]).to(of_keys.dtype.element_ty), both)
-    tl.store(of_scores + (sample * parts + part) * channels + at, of_score, inside)
+        of_score += of_fit[:, None] * place
+    of_key *= _load_channels(score, at, channels)[None, :]
+    out = of_keys + near + row[:, None] * channels + at[None, :]
+    inside = here[:, None] & (at < channels)[None, :]
+    tl.store(out, of_key.to(of_keys.dtype.element_ty), inside)
+    entry = sample * tl.num_programs(1) + part
+    tl.store(of_scores + entry * channels + at, tl.sum(of_score, 0), at < channels)
