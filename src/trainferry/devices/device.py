@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 
 import torch
@@ -151,6 +153,16 @@ def send(values: torch.Tensor, device: torch.device) -> torch.Tensor:
     if pinned_memory_helps(device):
         values = values.pin_memory()  # a copy from other memory waits for the work before it
     return values.to(device, non_blocking=True)
+
+
+def same_device_elsewhere() -> Callable[[], None]:
+    """Return what another thread has to call to use this one's device: threads begin at the first.
+
+    Memory pinned for another device would take up room on the first one, too.
+    """
+    if not torch.accelerator.is_available():
+        return lambda: None
+    return partial(torch.accelerator.set_device_index, torch.accelerator.current_device_index())
 
 
 def fused_optimizer_available(device: torch.device) -> bool:

@@ -20,12 +20,14 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from trainferry.errors import TrainferryError
+from trainferry.train.data.ahead import make_ahead
 from trainferry.train.data.pictures import Picture
 from trainferry.train.data.reader_signals import heed_parent_alone
 from trainferry.train.data.ring import Parked, Ring
 from trainferry.train.data.share import WHOLE, Share
 
 _AHEAD = 4  # batches of each reading process
+_PINNED = 2  # that are ready to be sent; a device is slow to read memory that is always new to it
 
 Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -200,9 +202,11 @@ def load_through_ring(
     first = dataset[numbers[0]]
     # One more than torch lets its readers be ahead: what was handed out last may still be read.
     ring = Ring(first.images, workers * _AHEAD + 1)
+    fetch = _pinned if pinned else _taken
     try:
         yield first.pin_memory() if pinned else first
-        yield from _load(_Parking(dataset, ring), numbers[1:], workers, pinned)
+        parked = _read(_Parking(dataset, ring), numbers[1:], workers, pinned=False)
+        yield from make_ahead(parked, fetch, _PINNED)
     finally:
         ring.close()
 
@@ -216,11 +220,16 @@ class _Parking(Dataset[Batch | Parked]):
         return self.ring.park(self.dataset[number], number)
 
 
-def _load(
-    dataset: Dataset[Batch] | _Parking, numbers: range, workers: int, pinned: bool
-) -> Iterator[Batch]:
+def _load(dataset: Dataset[Batch], numbers: range, workers: int, pinned: bool) -> Iterator[Batch]:
     if workers == 0:
-        return (_taken(dataset[number]) for number in numbers)
+        return (dataset[number] for number in numbers)
+    return map(_taken, _read(dataset, numbers, workers, pinned=pinned))
+
+
+def _read(
+    dataset: Dataset[Batch] | _Parking, numbers: range, workers: int, *, pinned: bool
+) -> Iterator[Batch | Parked]:
+    """Let processes read; they are started here and now, whichever thread asks for batches."""
     loader = DataLoader(
         _Guarded(dataset),
         batch_size=None,
@@ -230,7 +239,7 @@ def _load(
         pin_memory=pinned,
         worker_init_fn=_prepare_reader,
     )
-    return _raise_here(loader)
+    return _raise_here(iter(loader))
 
 
 @dataclass(frozen=True)
@@ -246,15 +255,21 @@ class _Guarded(Dataset[Batch | Parked | TrainferryError]):
             return error
 
 
-def _raise_here(loaded: Iterable[Batch | Parked | TrainferryError]) -> Iterator[Batch]:
+def _raise_here(
+    loaded: Iterable[Batch | Parked | TrainferryError],
+) -> Iterator[Batch | Parked]:
     for batch in loaded:
         if isinstance(batch, TrainferryError):
             raise batch
-        yield _taken(batch)
+        yield batch
 
 
 def _taken(batch: Batch | Parked) -> Batch:
     return batch.take() if isinstance(batch, Parked) else batch
+
+
+def _pinned(batch: Batch | Parked) -> Batch:
+    return batch.pin_memory()
 
 
 @dataclass(frozen=True)
