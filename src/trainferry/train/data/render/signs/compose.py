@@ -23,6 +23,7 @@ from trainferry.train.data.signs.records import SIDE, VIEWS, noise
 
 _PRESENT = (4, 3, 2, 1)
 _PRESENT_SUMS = tuple(accumulate((0.8, 0.05, 0.08, 0.07)))
+_OTHER_PLATE, _OTHER_PLATE_TO_LEARN = 0.04, 0.1  # chance that one of the views shows another one
 _TRIES = 200
 _TWO_FONTS = 0.2
 
@@ -54,7 +55,8 @@ class Composer:
         place = self._draw_place(wording, dice)
         present = dice.pick_weighted(_PRESENT, _PRESENT_SUMS)
         best = dice.whole(0, present - 1)
-        wrong = dice.whole(0, present - 1) if present > 1 and dice.chance(0.04) else best
+        other_plate = _OTHER_PLATE_TO_LEARN if self._varied else _OTHER_PLATE
+        wrong = dice.whole(0, present - 1) if present > 1 and dice.chance(other_plate) else best
         if present == 2:  # of two views with two names, nobody could tell which is meant
             wrong = best
         picture = np.empty((SIDE, SIDE * VIEWS, 3), np.uint8)
