@@ -27,21 +27,37 @@ class DeviceKind:
     pinned_memory: bool
     fused_optimizer: bool
     channels_last: bool
+    coarse_norms: bool  # torch's norms add up maps that lie channels last one value after the other
     captures: bool
 
 
 KINDS = {
     # Fused updates round differently and gain the CPU nothing; without, CPU and NPU agree.
     "cpu": DeviceKind(
-        "cpu", pinned_memory=False, fused_optimizer=False, channels_last=False, captures=False
+        "cpu",
+        pinned_memory=False,
+        fused_optimizer=False,
+        channels_last=True,
+        coarse_norms=True,
+        captures=False,
     ),
     "cuda": DeviceKind(
-        "cuda", pinned_memory=True, fused_optimizer=True, channels_last=True, captures=True
+        "cuda",
+        pinned_memory=True,
+        fused_optimizer=True,
+        channels_last=True,
+        coarse_norms=False,
+        captures=True,
     ),
     # torch_npu keeps its own private layouts, and its fused optimizers are other classes. It has
     # graphs too, which nobody here could try.
     "npu": DeviceKind(
-        "npu", pinned_memory=True, fused_optimizer=False, channels_last=False, captures=False
+        "npu",
+        pinned_memory=True,
+        fused_optimizer=False,
+        channels_last=False,
+        coarse_norms=False,
+        captures=False,
     ),
 }
 
@@ -170,7 +186,11 @@ def fused_optimizer_available(device: torch.device) -> bool:
 
 
 def channels_last_helps(device: torch.device) -> bool:
-    return KINDS[device.type].channels_last
+    return _computing_kind(device).channels_last
+
+
+def has_coarse_norms(device: torch.device) -> bool:
+    return _computing_kind(device).coarse_norms
 
 
 def is_emulated(device: torch.device) -> bool:
@@ -210,3 +230,8 @@ def _what(device: torch.device) -> str:
         return "emulated on the CPU"
     memory = (total_memory_bytes(device) or 0) / _GIB
     return f"{name_device(device)}, {memory:.0f} GiB"
+
+
+def _computing_kind(device: torch.device) -> DeviceKind:
+    """Of the emulated NPU, the CPU: maps that lie alike are computed alike, to the last digit."""
+    return KINDS["cpu" if is_emulated(device) else device.type]

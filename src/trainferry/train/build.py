@@ -13,7 +13,12 @@ from torch import nn
 
 from trainferry.devices.capture import capture_helps
 from trainferry.devices.collectives import ALONE, Group
-from trainferry.devices.device import channels_last_helps, prepare, seed_device
+from trainferry.devices.device import (
+    channels_last_helps,
+    has_coarse_norms,
+    prepare,
+    seed_device,
+)
 from trainferry.devices.loss_scale import LossScale, LossScaleOptions
 from trainferry.devices.precision import check_precision
 from trainferry.errors import CheckpointError, RecipeError, UsageError
@@ -23,7 +28,7 @@ from trainferry.train.checkpoint import find_checkpoint, load_weights, read_fact
 from trainferry.train.data.batches import Source
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.gradients import GradientMean
-from trainferry.train.norms import synchronise_norms
+from trainferry.train.norms import keep_norms_exact, synchronise_norms
 from trainferry.train.optimizer import build_optimizer
 from trainferry.train.ranks import check_same_run, check_split
 from trainferry.train.recipe.read import read_recipe, recipe_differences, recipe_to_toml
@@ -254,6 +259,8 @@ def _assemble(
     synchronised = recipe.loop.norms == "synchronised" and not group.is_alone
     if synchronised:
         synchronise_norms(network, group)
+    elif has_coarse_norms(device):
+        keep_norms_exact(network)
     precision, optimizer = recipe.precision, build_optimizer(recipe.optimizer, network, device)
     captures = (
         recipe.loop.captured

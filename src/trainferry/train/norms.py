@@ -1,4 +1,6 @@
-"""Batch norms whose statistics are those of the whole batch, however many ranks share it.
+"""Batch norms in the place of torch's: exact ones, and those of the whole batch of several ranks.
+
+A norm of several ranks has the statistics of the whole batch, however many share it.
 
 Torch's own layer for this runs on one kind of device only; this one on all. Each rank takes mean
 and variance of its rows, all ranks join them, and in the backward pass add up the two sums that
@@ -15,27 +17,26 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainferry.devices.collectives import Group
+from trainferry.train.networks import exact_norm
 from trainferry.train.networks.inception_v3 import ViewNorm
-from trainferry.train.networks.layers import DebiasedNorm
+from trainferry.train.networks.layers import BatchNorm, DebiasedNorm
 
 
-class SynchronisedNorm(nn.BatchNorm2d):
-    """A batch norm in the place of another, with the same weights and statistics."""
+class OtherNorm(nn.BatchNorm2d):
+    """A batch norm in the place of another, with its weights and statistics and other sums."""
 
-    def __init__(self, norm: nn.BatchNorm2d, group: Group) -> None:
+    def __init__(self, norm: nn.BatchNorm2d, normalise: BatchNorm) -> None:
         super().__init__(norm.num_features, norm.eps, norm.momentum, device="meta")
         self.weight, self.bias = norm.weight, norm.bias
         self.running_mean, self.running_var = norm.running_mean, norm.running_var
         self.num_batches_tracked = norm.num_batches_tracked
-        self.group = group
+        self.normalise = normalise
 
     def forward(self, features: Tensor) -> Tensor:
-        assert self.running_mean is not None
-        assert self.running_var is not None
         assert self.num_batches_tracked is not None
         if self.training:
             self.num_batches_tracked.add_(1)
-        return batch_norm(
+        return self.normalise(
             features,
             self.running_mean,
             self.running_var,
@@ -44,18 +45,26 @@ class SynchronisedNorm(nn.BatchNorm2d):
             self.training,
             self.momentum or 0.0,
             self.eps,
-            group=self.group,
         )
 
 
 def synchronise_norms(network: nn.Module, group: Group) -> None:
     """Let every batch norm of the network see the whole batch; weights and names stay."""
+    _replace_norms(network, partial(batch_norm, group=group))
+
+
+def keep_norms_exact(network: nn.Module) -> None:
+    """Let every batch norm add up as exactly as if channels came first."""
+    _replace_norms(network, exact_norm.batch_norm)
+
+
+def _replace_norms(network: nn.Module, normalise: BatchNorm) -> None:
     for module in list(network.modules()):
         if isinstance(module, DebiasedNorm | ViewNorm):
-            module.normalise = partial(batch_norm, group=group)
+            module.normalise = normalise
         for name, child in module.named_children():
             if type(child) is nn.BatchNorm2d:
-                setattr(module, name, SynchronisedNorm(child, group))
+                setattr(module, name, OtherNorm(child, normalise))
 
 
 def batch_norm(  # noqa: PLR0913, PLR0917  # the arguments of torch's own

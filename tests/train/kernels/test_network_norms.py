@@ -9,14 +9,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from trainferry.devices.collectives import ALONE
 from trainferry.train.kernels.dense import GrowingMap
+from trainferry.train.networks import exact_norm
 from trainferry.train.networks.densenet import _DenseBlock
 from trainferry.train.networks.hrnet import _BasicBlock, _Bottleneck, _Module
 from trainferry.train.networks.inception_v3 import ViewNorm
 from trainferry.train.networks.layers import DebiasedNorm, apply_norm, both, norm_for_kernels
 from trainferry.train.networks.resnet import _Block
-from trainferry.train.norms import SynchronisedNorm
+from trainferry.train.norms import OtherNorm
 
 
 class _Between(nn.Module):
@@ -118,7 +118,7 @@ def test_only_norms_that_nobody_watches_run_as_kernels(kernel_device: torch.devi
     assert norm_for_kernels(norm, features) is not None
     assert norm_for_kernels(norm, features.double()) is None
     assert norm_for_kernels(norm, features[:1, :, :1, :1]) is None
-    assert norm_for_kernels(SynchronisedNorm(norm, ALONE), features) is None
+    assert norm_for_kernels(OtherNorm(norm, exact_norm.batch_norm), features) is None
     assert norm_for_kernels(copy.deepcopy(norm).eval(), features) is None
     norm.register_forward_hook(lambda *_: None)
     assert norm_for_kernels(norm, features) is None
