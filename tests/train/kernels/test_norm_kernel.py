@@ -101,6 +101,14 @@ def test_groups_of_several_splits_are_joined_by_one_program(kernel_device: torch
     compare(norm, (4, 40, 9, 9), rectified=True, added=False)
 
 
+@pytest.mark.parametrize("added", [True, False])
+def test_tiles_on_their_way_change_nothing(
+    kernel_device: torch.device, monkeypatch: pytest.MonkeyPatch, added: bool
+) -> None:
+    monkeypatch.setattr(norm_passes, "_FEW", 0)
+    compare(make_norm(40, kernel_device), (5, 40, 10, 10), rectified=True, added=added)
+
+
 def test_equal_inputs_give_equal_bits(kernel_device: torch.device) -> None:
     torch.manual_seed(0)
     features = torch.randn(8, 40, 12, 12, device=kernel_device)

@@ -27,7 +27,9 @@ LAST_JOINS = True
 
 _BYTES_ALONE = 8192  # of a tile, where a program reads one map
 _BYTES_TOGETHER = 4096  # and where it reads several
-_STAGES = 3  # tiles that a program has or waits for: two are on their way while it works on one
+# Tiles that a program has or waits for: two are on their way while it works on one. Programs of a
+# map with few values have few tiles, and take longer to begin than they would wait.
+_STAGES, _FEW = 3, 2**22
 
 
 @dataclass(frozen=True)
@@ -384,6 +386,6 @@ def _tile(shares: Shares) -> dict[str, int | bool]:
         "UNIT": table.unit,
         "ROWS": shares.height,
         "COLUMNS": table.width,
-        "STAGES": _STAGES,
+        "STAGES": _STAGES if table.total * table.groups > _FEW else 1,
         **shares.threads,
     }
