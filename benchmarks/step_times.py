@@ -24,6 +24,7 @@ from typing import Any
 
 import torch
 
+from trainferry.devices.capture import Recorded
 from trainferry.devices.device import (
     choose_device,
     describe_device,
@@ -43,7 +44,7 @@ PARTS: dict[str, tuple[Any, str]] = {
     "send": (sender.Sender, "__call__"),
     "whole step": (whole_step.WholeStep, "__call__"),
     "put batch in place": (whole_step.WholeStep, "_place"),
-    "replay": (whole_step.Recorded, "__call__"),
+    "replay": (Recorded, "__call__"),
     "seed": (step, "seed_device"),
 }
 
