@@ -16,8 +16,8 @@ from tests.train.cases import CASES, TinyCase
 from trainferry.devices.device import find_accelerators
 from trainferry.errors import TrainingError
 from trainferry.train.checkpoint import find_checkpoint, list_checkpoints, load_checkpoint
-from trainferry.train.journal import Event, Logged
-from trainferry.train.loop import resume, train
+from trainferry.train.journal import Event, Logged, Said
+from trainferry.train.loop import RECORDING, resume, train
 from trainferry.train.pace import Pace
 from trainferry.train.run import Run
 from trainferry.train.schedule import learning_rate, peak_rate
@@ -84,6 +84,17 @@ def facts(events: list[Logged]) -> list[tuple[float, ...]]:
         (event.step, event.loss, event.learning_rate, event.loss_scale, event.overflows)
         for event in events
     ]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_line_says_what_takes_so_long_at_first(words: Path, tmp_path: Path, whole: bool) -> None:
+    run = build(WORDS, words, tmp_path / "run", "schedule.steps=2", whole=whole)
+    events: list[Event] = []
+    train(run, events.append)
+    assert (events[0] == Said(0, RECORDING)) == whole
+    events.clear()
+    train(run, events.append)  # nothing is left to do
+    assert not any(isinstance(event, Said) for event in events)
 
 
 def gradients_of(run: Run) -> Tensor:

@@ -55,11 +55,15 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from trainferry.devices.capture import capture_helps
     from trainferry.devices.device import choose_device, describe_device
     from trainferry.train.benchmark import benchmark
+    from trainferry.train.loop import RECORDING
 
     device = choose_device(arguments.device)
     print(describe_device(device), file=sys.stderr)
+    if capture_helps(device):
+        print(RECORDING, file=sys.stderr)
     if arguments.against:
         return _beside(arguments, str(device))
     speed = benchmark(_recipe(arguments), device, arguments.steps)

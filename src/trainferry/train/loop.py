@@ -32,6 +32,10 @@ from trainferry.train.stop import TERMINATED
 from trainferry.train.tasks.task import Snapshot
 from trainferry.train.watch import Watch
 
+RECORDING = (
+    "compiling kernels and recording the step; up to a minute the first time, seconds from then on"
+)
+
 Tell = Callable[[Event], None]
 StopAt = Callable[[int], bool]
 
@@ -66,6 +70,8 @@ def train(run: Run, tell: Tell, observer: Observer = NOBODY, is_stopped: StopAt 
     batches = run.training_batches()
     unsaved: StepResult | None = None
     saved = run.step
+    if run.captures and run.step < steps:
+        tell(Said(run.step, RECORDING))
     while run.step < steps and not stops(run):
         if is_stopped(run.position):
             run.settle()
