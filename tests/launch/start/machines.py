@@ -15,6 +15,7 @@ from trainferry.launch.start.meeting import Meeting, Rules
 from trainferry.launch.start.messages import Beat, View
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
+_MAIN = "import sys; from trainferry.cli.main import main; sys.exit(main())"
 
 
 class Clock:
@@ -61,12 +62,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def start_launcher(folder: Path, *words: str) -> subprocess.Popen[str]:
-    """`trainferry launch` as a user would start it, in `folder`."""
+def start_launcher(folder: Path, *words: str, before: str = "") -> subprocess.Popen[str]:
+    """`trainferry launch` as a user would start it, in `folder`; `before` is Python run first."""
     names = ("PATH", "HOME", "LANG", "LD_LIBRARY_PATH")
     kept = {name: os.environ[name] for name in names if name in os.environ}
     return subprocess.Popen(
-        [sys.executable, "-m", "trainferry.cli.main", "launch", *words],
+        [sys.executable, "-c", f"{before}\n{_MAIN}", "launch", *words],
         cwd=folder,
         env={**kept, "PYTHONPATH": str(SOURCE)},
         stdout=subprocess.PIPE,
@@ -75,8 +76,8 @@ def start_launcher(folder: Path, *words: str) -> subprocess.Popen[str]:
     )
 
 
-def launch(folder: Path, *words: str) -> tuple[int, str, str]:
+def launch(folder: Path, *words: str, before: str = "") -> tuple[int, str, str]:
     """Exit status, stdout and stderr of a launcher that ends by itself."""
-    process = start_launcher(folder, *words)
+    process = start_launcher(folder, *words, before=before)
     out, err = process.communicate(timeout=120)
     return process.returncode, out, err

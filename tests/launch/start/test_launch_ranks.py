@@ -114,6 +114,27 @@ def test_the_rank_that_fails_is_named_and_nothing_is_left(
     assert _alive(tmp_path) == []
 
 
+# The threads that see ranks end are late, as on a busy machine.
+LATE = """\
+import os, time
+wait = os.waitid
+def wait_late(*words):
+    time.sleep(1.5)
+    return wait(*words)
+os.waitid = wait_late
+"""
+DEAF = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
+
+
+@pytest.mark.parametrize("before", [LATE, DEAF], ids=["seen late", "children ignored"])
+def test_the_rank_that_fails_is_named_however_late_it_is_seen(tmp_path: Path, before: str) -> None:
+    words = ("--devices", "3", "--show", "none", "--", sys.executable, *_behave(tmp_path, "raise"))
+    code, _, err = launch(tmp_path, *words, before=before)
+    assert code == 1, err
+    assert "rank 1 failed with exit code 1" in err
+    assert _alive(tmp_path) == []
+
+
 def test_a_signal_to_the_launcher_reaches_all_ranks_and_their_children(tmp_path: Path) -> None:
     words = ("--devices", "3", "--", sys.executable, *_behave(tmp_path, "wait"))
     process = start_launcher(tmp_path, *words)

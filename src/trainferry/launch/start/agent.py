@@ -100,15 +100,19 @@ class RankAgent(LocalElasticAgent):
         if first := self._exits.first_failure():
             time.sleep(_SETTLE_SECONDS)
             return self._mind_failure(self._exits.first_failure() or first)
-        if why:
+        if why:  # torch asks the rendezvous next, and stops them
             self._tell(f"stopping the ranks here: {why}")
-            return healthy  # torch asks the rendezvous next, and stops them
+        elif self._exits.count == len(self._pids):
+            return self._collect(worker_group)
+        return healthy
+
+    def _collect(self, worker_group: WorkerGroup) -> RunResult:
+        """Let torch see ranks that have all ended; earlier it would stop those that have not."""
         result = super()._monitor_workers(worker_group)
         if result.state == WorkerState.SUCCEEDED:
             self._done = result
             self._member.say(state="done")
-        # A failure that torch saw first is found among the ends, with its moment, next time.
-        return result if result.state == WorkerState.UNKNOWN else healthy
+        return result if result.state == WorkerState.UNKNOWN else RunResult(WorkerState.HEALTHY)
 
     def _end(self, view: View) -> RunResult:
         if self._done and not view.reason:

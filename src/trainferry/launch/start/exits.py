@@ -30,6 +30,7 @@ class Exits:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: list[Exit] = []
+        self._count = 0
 
     def watch(self, local_rank: int, pid: int) -> None:
         arguments = (local_rank, pid)
@@ -41,19 +42,29 @@ class Exits:
             failed = [one for one in self._found if one.code]
         return min(failed, key=lambda one: one.moment, default=None)
 
+    @property
+    def count(self) -> int:
+        """How many ranks have ended, with an error or without."""
+        return self._count
+
     def _wait(self, local_rank: int, pid: int) -> None:
-        # WNOWAIT leaves the process to be collected by its owner.
-        try:
-            ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-        except ChildProcessError:
-            return  # collected before we looked: its owner knows how it ended
+        code = _wait_for(pid)
         moment = time.monotonic()
-        if ended is None:
-            return
-        killed = ended.si_code in (os.CLD_KILLED, os.CLD_DUMPED)
-        code = -ended.si_status if killed else ended.si_status
         with self._lock:
-            self._found.append(Exit(local_rank, code, moment))
+            self._count += 1
+            if code is not None:
+                self._found.append(Exit(local_rank, code, moment))
+
+
+def _wait_for(pid: int) -> int | None:
+    """Return how a child ends, and leave it to be collected; None if its owner did so before."""
+    try:
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    assert ended is not None  # only WNOHANG would return without one
+    killed = ended.si_code in (os.CLD_KILLED, os.CLD_DUMPED)
+    return -ended.si_status if killed else ended.si_status
 
 
 def adopt_orphans() -> None:

@@ -181,7 +181,10 @@ def _with_interface(start: Start, address: str) -> LaunchPlan:
 
 @contextlib.contextmanager
 def _own_signals() -> Iterator[None]:
-    """From the first moment, signals end the run as torch elastic lets them end it later."""
+    """From the first moment, signals end the run as torch elastic lets them end it later.
+
+    Where nobody wants to hear of ended children, Linux forgets how they ended: we want to.
+    """
     from torch.distributed.elastic.multiprocessing import SignalException
 
     def stop(number: int, _: object) -> None:
@@ -189,6 +192,7 @@ def _own_signals() -> Iterator[None]:
 
     numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
     before = {number: signal.signal(number, stop) for number in numbers}
+    before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         yield
     finally:
