@@ -4,8 +4,9 @@
 
 Trains the recipe twice, on made-up batches that lie ready and from record files, as `trainferry
 train` does, and prints milliseconds a step: by the clock; of the program, by what it does; and of
-the device between the start and the end of its work on a step. A program that mostly waits for
-the device is fast enough. Where the device takes longer for the same work, something disturbs it.
+the device, between the ends of two steps and for the copy of a batch. A program that mostly waits
+for the device is fast enough. Where a copy takes as long as a step, memory is what is slow; where
+the device takes longer for the same work, something disturbs it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle, pairwise
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,9 @@ def measure(run: Run, batches: Iterator[Batch], clock: Clock, steps: int) -> dic
         train(run, following())
     synchronize(run.device)
     clock.seconds.clear()
+    copies: list[tuple[Any, Any]] = []
+    send = Batch.to
+    Batch.to = _marked(send, copies)  # type: ignore[method-assign]  # put back below
     marks = [_mark(run.device)]
     began = time.perf_counter()
     for _ in range(steps):
@@ -117,9 +121,24 @@ def measure(run: Run, batches: Iterator[Batch], clock: Clock, steps: int) -> dic
     synchronize(run.device)
     seconds = time.perf_counter() - began
     task.vary = vary  # type: ignore[method-assign]
+    Batch.to = send  # type: ignore[method-assign]
     run.settle()
     times = {name: 1000 * value / steps for name, value in clock.seconds.items()}
-    return {"by the clock": 1000 * seconds / steps, **_of_device(marks), **times}
+    return {"by the clock": 1000 * seconds / steps, **_of_device(marks, copies), **times}
+
+
+def _marked(
+    send: Callable[[Batch, torch.device], Batch], copies: list[tuple[Any, Any]]
+) -> Callable[[Batch, torch.device], Batch]:
+    """Note when the device begins and ends to copy a batch, on the stream that copies."""
+
+    def send_marked(batch: Batch, device: torch.device) -> Batch:
+        began = _mark(device)
+        sent = send(batch, device)
+        copies.append((began, _mark(device)))
+        return sent
+
+    return send_marked
 
 
 def _mark(device: torch.device) -> Any:  # noqa: ANN401  # of any backend
@@ -130,11 +149,17 @@ def _mark(device: torch.device) -> Any:  # noqa: ANN401  # of any backend
     return mark
 
 
-def _of_device(marks: list[Any]) -> dict[str, float]:
+def _of_device(marks: list[Any], copies: list[tuple[Any, Any]]) -> dict[str, float]:
     if marks[0] is None:
         return {}
-    gaps = [one.elapsed_time(next_) for one, next_ in pairwise(marks)]
-    return {"device, median": statistics.median(gaps)}
+    return {
+        "device, a step": _median(pairwise(marks)),
+        "device, copying a batch": _median(copies),
+    }
+
+
+def _median(marks: Iterable[tuple[Any, Any]]) -> float:
+    return statistics.median(one.elapsed_time(other) for one, other in marks)
 
 
 def show(found: dict[str, dict[str, float]]) -> None:
