@@ -18,6 +18,11 @@ class Edit:
     end: int
     text: str
 
+    @property
+    def removes(self) -> bool:
+        """Whether nothing comes in the place of what was there."""
+        return self.text.strip() in ("", "pass")
+
 
 def apply_edits(data: bytes, edits: Iterable[Edit], encoding: str) -> bytes:
     """Return `data` with all edits made; their order does not matter, equal ones are made once.

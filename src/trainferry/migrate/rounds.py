@@ -8,24 +8,23 @@ migration of the result changes nothing either, and that is checked here on ever
 from __future__ import annotations
 
 import ast
-import bisect
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple, TypeAlias
 
 from trainferry.migrate.dispatch import Dispatch, Failure, Found
 from trainferry.migrate.eager import EAGER_RULE, is_eager
-from trainferry.migrate.edit import Edit, with_line_ends_of
+from trainferry.migrate.edit import Edit
 from trainferry.migrate.file import File, ProjectFiles
-from trainferry.migrate.imports import add_imports, taken_name
+from trainferry.migrate.making import make_edits, with_free_names, without_meetings
 from trainferry.migrate.names import resolve_project
 from trainferry.migrate.options import Options
-from trainferry.migrate.read import Source, Unreadable, read_source
+from trainferry.migrate.read import Source
 from trainferry.migrate.rule import IMPORT_RULE, Finding, Outcome, Rule, Spot
+from trainferry.migrate.shift import Shift
 
 _MOST_ROUNDS = 20
-_QUOTES = frozenset("'\"\\#\n")
 
 IsUnwanted: TypeAlias = Callable[[Found, Source], bool]
 
@@ -80,7 +79,7 @@ class _Rounds:
         self.is_unwanted = is_unwanted or (lambda _found, _source: False)
         self.dispatch = Dispatch(rules)
         self.now = {source.path: source for source in sources}
-        self.maps: dict[PurePosixPath, list[_Shift]] = {}
+        self.maps: dict[PurePosixPath, list[Shift]] = {}
         self.told: dict[tuple[PurePosixPath, str, int, int, str], Told] = {}
         self.failures: list[Failure] = []
         self.left_alone: set[PurePosixPath] = set()
@@ -163,14 +162,14 @@ class _Rounds:
         if not self.options.lint and is_eager(file):  # half a migration would help nobody
             found = [one for one in found if one.rule.name == EAGER_RULE]
         wanted = [one for one in found if not self.is_unwanted(one, file.source)]
-        placed = [_with_free_names(one, file) for one in wanted]
-        chosen = [] if path in self.left_alone else list(_without_meetings(placed))
+        placed = [with_free_names(one, file) for one in wanted]
+        chosen = [] if path in self.left_alone else list(without_meetings(placed))
         for one in placed:
             if not one.finding.edits:
                 self.tell(file, one)
         if not chosen:
             return False
-        chosen, made = _made(file, chosen)
+        chosen, made = make_edits(file, chosen)
         self.last_rules[path] = ", ".join(sorted({one.rule.name for one in chosen}))
         if isinstance(made, str):
             self.give_up(path, made, self.last_rules[path])
@@ -179,7 +178,7 @@ class _Rounds:
             self.tell(file, one)
         if made.imported is not None:
             self.tell_import(file, made.imported, chosen)
-        self.maps.setdefault(path, []).append(_Shift(file.source, made.edits))
+        self.maps.setdefault(path, []).append(Shift(file.source, made.edits))
         self.now[path] = made.source
         return True
 
@@ -272,187 +271,9 @@ def _place(file: File, finding: Finding) -> ast.AST:
     return place
 
 
-def _with_free_names(found: Found, file: File) -> Found:
-    """Leave to the user what needs a name that the file uses for something else, or quotes."""
-    finding = found.finding
-    if not finding.edits:
-        return found
-    texts = " … ".join(edit.text.strip() for edit in finding.edits if edit.text.strip())
-    name = taken_name(file, finding.imports, finding.at.node)
-    if name is not None:
-        why = (
-            f"`{name}` is already another thing in this file; import it under another name "
-            f"({'; '.join(finding.imports)}) and write"
-        )
-    elif not _QUOTES.isdisjoint(texts) and _is_in_fstring(file, finding.at.node):
-        why = "an f-string has no room for more quotes before Python 3.12: take it out, and write"
-    else:
-        return found
-    message = f"{why} `{texts}`: {finding.message}"
-    return Found(
-        found.rule,
-        replace(finding, outcome=Outcome.BY_HAND, message=message, edits=(), imports=()),
-    )
-
-
-def _is_in_fstring(file: File, node: ast.AST) -> bool:
-    return any(isinstance(one, ast.JoinedStr) for one in file.parents(node))
-
-
-class _Made(NamedTuple):
-    """A source with the edits of some findings made."""
-
-    source: Source
-    edits: set[Edit]
-    imported: Edit | None
-
-
-def _made(file: File, chosen: list[Found]) -> tuple[list[Found], _Made | str]:
-    """Make the edits of these findings, or what is wrong with those of the first.
-
-    Edits that are each right can be wrong together, as when two remove the only two statements
-    of a block: then some wait for the next round.
-    """
-    made = _all_made(file, chosen)
-    if not isinstance(made, str) or len(chosen) == 1:
-        return chosen, made
-    kept: list[Found] = []
-    for one in chosen:
-        more = _all_made(file, [*kept, one])
-        if not isinstance(more, str):
-            kept, made = [*kept, one], more
-    return kept or chosen, made
-
-
-def _all_made(file: File, chosen: list[Found]) -> _Made | str:
-    edits = {edit for one in chosen for edit in one.finding.edits}
-    statements = [one for found in chosen for one in found.finding.imports]
-    needy = [one.finding for one in chosen if one.finding.imports]
-    new_lines = [
-        edit.start
-        for finding in needy
-        for edit in finding.edits
-        if edit.start == edit.end and "\n" in edit.text
-    ]
-    imported = add_imports(file, statements, [one.at.node for one in needy], new_lines)
-    edits = _with_import(edits, imported)
-    again = _read_again(file.source, edits)
-    return again if isinstance(again, str) else _Made(again, edits, imported)
-
-
-def _with_import(edits: set[Edit], imported: Edit | None) -> set[Edit]:
-    """Add the edit of the imports; new lines at the same place come behind them."""
-    if imported is None:
-        return edits
-    here = imported.start
-    same = sorted(edit for edit in edits if edit.start == edit.end == here)
-    text = imported.text + "".join(edit.text for edit in same)
-    return (edits - set(same)) | {Edit(here, here, text)}
-
-
-def _read_again(source: Source, edits: Iterable[Edit]) -> Source | str:
-    """The source after its edits, or what is wrong with them."""
-    try:
-        data = source.edited(edits)
-    except AssertionError as error:
-        return str(error)
-    again = read_source(source.path, data, source.module)
-    if isinstance(again, Source) and len(again.unreadable) <= len(source.unreadable):
-        problem = _repeated_keyword(again)
-        return again if not problem or _repeated_keyword(source) else problem
-    told = again if isinstance(again, Unreadable) else again.unreadable[-1]
-    return f"line {told.line}: {told.reason}"
-
-
-def _repeated_keyword(source: Source) -> str:
-    """The one error that Python finds only behind its parser and that an edit can make."""
-    for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call):
-            names = [one.arg for one in node.keywords if one.arg is not None]
-            if len(names) > len(set(names)):
-                return f"line {node.lineno}: a keyword is given twice"
-    return ""
-
-
-def _without_meetings(found: Iterable[Found]) -> Iterator[Found]:
-    """Those with edits that meet no edit of an earlier one; the others wait for the next round."""
-    taken: list[Edit] = []
-    for one in sorted(found, key=_is_kept):
-        edits = one.finding.edits
-        if edits and not any(_meet(edit, other) for edit in edits for other in taken):
-            taken += edits
-            yield one
-
-
-def _is_kept(found: Found) -> bool:
-    """False for removals, which come first: what would change inside needs no imports then."""
-    return not all(_is_removal(edit) for edit in found.finding.edits)
-
-
-def _is_removal(edit: Edit) -> bool:
-    return edit.text.strip() in ("", "pass")
-
-
-def _meet(one: Edit, other: Edit) -> bool:
-    if one.start == one.end == other.start == other.end:
-        return True
-    return one.start < other.end and other.start < one.end
-
-
 class _ToldAt(NamedTuple):
     """Where something was told: in the file after so many rounds of edits."""
 
     edits_before: int
     start: int
     end: int
-
-
-class _Shift:
-    """Leads from places after some edits back to those before, and ahead."""
-
-    def __init__(self, source: Source, edits: Collection[Edit]) -> None:
-        self.after: list[int] = [0]
-        self.before: list[int] = [0]
-        self.removals = [edit for edit in edits if _is_removal(edit)]
-        shift = 0
-        for edit in sorted(edits):
-            text = with_line_ends_of(source.data, edit.start, edit.text).encode(source.encoding)
-            self.after += [edit.start + shift, edit.start + shift + len(text)]
-            self.before += [edit.start, edit.end]
-            shift += len(text) - (edit.end - edit.start)
-
-    def back(self, place: int) -> int:
-        """Where something started; in the middle of new text, where the old text did."""
-        index = bisect.bisect_right(self.after, place) - 1
-        if index % 2:
-            return self.before[index]
-        return self.before[index] + place - self.after[index]
-
-    def back_end(self, place: int) -> int:
-        """Where something ended; in the middle of new text, where the old text did."""
-        index = bisect.bisect_left(self.after, place) - 1
-        if index < 0:
-            return 0
-        if index % 2:
-            return self.before[index + 1]
-        return self.before[index] + place - self.after[index]
-
-    def removes(self, start: int, end: int) -> bool:
-        """Whether one edit took all of this away."""
-        return any(edit.start <= start < end <= edit.end for edit in self.removals)
-
-    def ahead(self, place: int) -> int:
-        """Where something starts that started here."""
-        index = bisect.bisect_right(self.before, place) - 1
-        if index % 2:
-            return self.after[index]
-        return self.after[index] + place - self.before[index]
-
-    def ahead_end(self, place: int) -> int:
-        """Where something ends that ended here."""
-        index = bisect.bisect_left(self.before, place) - 1
-        if index < 0:
-            return 0
-        if index % 2:
-            return self.after[index + 1]
-        return self.after[index] + place - self.before[index]
