@@ -94,6 +94,8 @@ MEANINGS = {
     "data.workers": "processes that read samples; -1: one less than the cores; 0: none",
     "data.minimum_kept": "share of the records that must be usable, or training refuses to start",
     "data.synthetic": "number of made-up samples to train on in the place of records; 0: none",
+    "data.jpeg": "who decodes photographs to train on: `readers`, processes on the CPU, or the "
+    "`device`, where it has a decoder (an NVIDIA GPU, with torchvision)",
     "augment.flip": "share of the pictures that are mirrored",
     "augment.operations": "of RandAugment, for each picture",
     "augment.magnitude": "of these operations, up to 30",

@@ -19,6 +19,7 @@ from trainferry.devices.device import (
     prepare,
     seed_device,
 )
+from trainferry.devices.jpeg import check_decoder
 from trainferry.devices.loss_scale import LossScale, LossScaleOptions
 from trainferry.devices.precision import check_precision
 from trainferry.errors import CheckpointError, RecipeError, UsageError
@@ -84,6 +85,8 @@ def build_run(
     else:
         recipe = complete_recipe(recipe, _given(data))
     check_precision(device, recipe.precision.name)
+    if recipe.data.jpeg == "device":
+        check_decoder(device)
     prepare(device, recipe.precision.name)
     source = _training_source(recipe, data, say, group)
     recipe = in_steps(recipe, len(source))
@@ -286,6 +289,7 @@ def _assemble(
         gradients=None
         if group.is_alone
         else GradientMean(network, group, overlapping=not captures),
+        unpack=photos.unpacker(recipe, device) if recipe.data.jpeg == "device" else None,
     )
 
 

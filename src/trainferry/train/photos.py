@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import numpy as np
+import torch
 from torch import nn
 
+from trainferry.devices.apart import apart
+from trainferry.devices.jpeg import decode_jpegs
 from trainferry.errors import DataError, UsageError
-from trainferry.train.data.batches import Positions
+from trainferry.train.data.batches import Positions, Unpack
 from trainferry.train.data.photos.check import check_photos, require_enough
+from trainferry.train.data.photos.encoded import unpack
 from trainferry.train.data.photos.records import (
     PhotoRecords,
     find_photo_records,
@@ -63,7 +68,8 @@ def training_source(
     check = check_photos(records, _task(recipe).classes)
     say(check.summary())
     require_enough(check, recipe.data.minimum_kept)
-    return _source(recipe, records, check.kept)
+    source = _source(recipe, records, check.kept)
+    return dataclasses.replace(source, packed=recipe.data.jpeg == "device")
 
 
 def evaluation_source(recipe: Recipe, data: Path, split: str, protocol: str) -> PhotoSource:
@@ -82,6 +88,12 @@ def evaluation_source(recipe: Recipe, data: Path, split: str, protocol: str) -> 
             hint="give the data whose classes the run was trained on",
         )
     return _source(recipe, records, check.kept)
+
+
+def unpacker(recipe: Recipe, device: torch.device) -> Unpack:
+    """Return what makes pictures on the device of JPEGs that readers packed."""
+    decode = partial(decode_jpegs, device=device)
+    return apart(partial(unpack, picture=_picture(recipe), device=device, decode=decode), device)
 
 
 def has_split(data: Path, split: str) -> bool:

@@ -20,6 +20,7 @@ from trainferry.train.checkpoint import Checkpoint
 from trainferry.train.data.batches import (
     Batch,
     Source,
+    Unpack,
     evaluation_batches,
     training_batches,
 )
@@ -67,6 +68,7 @@ class Run:
     seconds: float = 0.0  # of training, over all the times the run was started
     group: Group = ALONE
     gradients: GradientMean | None = None  # of all ranks, where there are several
+    unpack: Unpack | None = None  # of batches to train on, where a device decodes their JPEGs
 
     @property
     def share(self) -> Share:
@@ -83,6 +85,7 @@ class Run:
             pinned=pinned_memory_helps(self.device),
             share=self.share,
             parts=self.recipe.optimizer.accumulation,
+            unpack=self.unpack,
         )
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import numpy as np
@@ -34,6 +34,16 @@ class Numbered(Dataset[Batch]):
         return Batch(images, filled[:, None], filled, filled > 0, filled, torch.tensor(0))
 
 
+@dataclass(frozen=True)
+class Packed(Dataset[Batch]):
+    """Batches of bytes in a line, each as long as its number says."""
+
+    def __getitem__(self, number: int) -> Batch:
+        whole = Numbered()[number]
+        line = torch.full((4 * 100 * number,), number, dtype=torch.uint8)
+        return replace(whole, images=line, cuts=torch.zeros(4, 8, dtype=torch.int64))
+
+
 def numbers(batches: Iterator[Batch]) -> list[tuple[int, int]]:
     found = []
     for batch in batches:
@@ -60,6 +70,27 @@ def test_pictures_of_another_size_travel_with_their_batch() -> None:
     assert numbers(iter(batches)) == [(number, number) for number in range(3, 9)]
 
 
+def test_smaller_pictures_take_a_part_of_their_place() -> None:
+    one = Numbered()[1]
+    ring = Ring(2 * one.images.nbytes, 2)
+    parked = ring.park(one, 1)
+    assert isinstance(parked, Parked)
+    assert torch.equal(parked.take().images, one.images)
+    ring.close()
+
+
+def test_packed_batches_are_unpacked_in_order() -> None:
+    """Bytes in a line, of another length in each batch; some have no room in their place."""
+
+    def unpack(batch: Batch) -> Batch:
+        assert batch.cuts is not None
+        images = batch.images.view(len(batch.cuts), -1, 1, 1)
+        return replace(batch, images=images[:, :1], cuts=None)
+
+    batches = load_through_ring(Packed(), ENDLESS, 2, pinned=False, unpack=unpack)
+    assert numbers(islice(batches, 20)) == [(number, number) for number in range(3, 23)]
+
+
 def test_errors_keep_their_hints() -> None:
     batches = load_through_ring(Numbered(broken=6), ENDLESS, 2, pinned=False)
     with pytest.raises(DataError, match="batch 6 is broken") as caught:
@@ -78,12 +109,12 @@ def test_places_are_given_back_in_the_end() -> None:
 
 def test_floats_pass_through_a_ring() -> None:
     images = torch.randn(2, 3, 4, 3)
-    ring = Ring(images, 3)
+    ring = Ring(images.nbytes, 3)
     one = Numbered()[1]
     parked = ring.park(
         Batch(images, one.labels, one.lengths, one.valid, one.positions, one.skipped), 7
     )
     assert isinstance(parked, Parked)
-    assert parked.place == 1
+    assert parked.place.number == 1
     assert torch.equal(parked.take().images, images)
     ring.close()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from multiprocessing import get_start_method
 from typing import Any, Protocol, TypeAlias
 
@@ -29,6 +29,8 @@ from trainferry.train.data.share import WHOLE, Share
 _AHEAD = 4  # batches of each reading process
 _PINNED = 2  # that are ready to be sent; a device is slow to read memory that is always new to it
 
+_ROOM = 2  # bytes of JPEGs differ from batch to batch: places have so many times those of the first
+
 Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -36,7 +38,7 @@ Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 class Batch:
     """What one step sees. Only rows that are `valid` count in an evaluation."""
 
-    images: Tensor  # uint8 or float32, 0 to 255, B H W C
+    images: Tensor  # uint8 or float32, 0 to 255, B H W C; with `cuts`, bytes of JPEGs in a line
     labels: Tensor  # int64; words: B L, padded with the blank; photographs: B
     lengths: Tensor  # int64 B, of the labels
     valid: Tensor  # bool B
@@ -45,6 +47,7 @@ class Batch:
     texts: tuple[str, ...] = ()  # in evaluations of words: what was written, all characters
     soft: Tensor | None = None  # float32 B K, shares of classes where pictures were mixed
     share: Share = WHOLE  # which rows of the whole batch these are
+    cuts: Tensor | None = None  # int64 B 8, which bytes and which part of a JPEG each row shows
 
     def to(self, device: torch.device) -> Batch:
         return self._map(lambda part: part.to(device, non_blocking=True))
@@ -55,7 +58,8 @@ class Batch:
             part.record_stream(stream)
 
     def pin_memory(self) -> Batch:
-        return self._map(lambda part: part.pin_memory())
+        """Put it into memory that a device reads by itself; what is on a device stays there."""
+        return self._map(lambda part: part.pin_memory() if part.is_cpu else part)
 
     def split(self, parts: int) -> list[Batch]:
         """Cut the batch into equal parts, for accumulation."""
@@ -75,6 +79,9 @@ class Batch:
     def tensors(self) -> dict[str, Any]:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Tensor)}
+
+
+Unpack: TypeAlias = Callable[[Batch], Batch]
 
 
 class Source(Protocol):
@@ -110,16 +117,19 @@ def training_batches(  # noqa: PLR0913  # by name, all of them
     pinned: bool,
     share: Share = WHOLE,
     parts: int = 1,
+    unpack: Unpack | None = None,
 ) -> Iterator[Batch]:
     """Yield the batches of the training stream from number `start` on, without end.
 
-    Of each, only one rank's share; with `parts`, its share of the first part comes first.
+    Of each, only one rank's share; with `parts`, its share of the first part comes first. Packed
+    batches are unpacked, a little ahead of whoever needs them.
     """
     steps = _Stream(source, batch, seed, share, parts)
     numbers = range(start, np.iinfo(np.int64).max)
     if workers and pinned and get_start_method() == "fork":
-        return load_through_ring(steps, numbers, workers, pinned=True)
-    return _load(steps, numbers, workers, pinned)
+        return load_through_ring(steps, numbers, workers, pinned=True, unpack=unpack)
+    loaded = _load(steps, numbers, workers, pinned and unpack is None)
+    return loaded if unpack is None else make_ahead(loaded, unpack, _PINNED)
 
 
 def evaluation_batches(
@@ -196,15 +206,21 @@ class _InOrder(Dataset[Batch]):
 
 
 def load_through_ring(
-    dataset: Dataset[Batch], numbers: range, workers: int, *, pinned: bool
+    dataset: Dataset[Batch],
+    numbers: range,
+    workers: int,
+    *,
+    pinned: bool,
+    unpack: Unpack | None = None,
 ) -> Iterator[Batch]:
     """Read the first batch here, which shows how large they are, and the others in processes."""
     first = dataset[numbers[0]]
+    size = first.images.nbytes if first.cuts is None else _ROOM * first.images.nbytes
     # One more than torch lets its readers be ahead: what was handed out last may still be read.
-    ring = Ring(first.images, workers * _AHEAD + 1)
-    fetch = _pinned if pinned else _taken
+    ring = Ring(size, workers * _AHEAD + 1)
+    fetch = partial(_fetched, pinned=pinned, unpack=unpack)
     try:
-        yield first.pin_memory() if pinned else first
+        yield fetch(first)
         parked = _read(_Parking(dataset, ring), numbers[1:], workers, pinned=False)
         yield from make_ahead(parked, fetch, _PINNED)
     finally:
@@ -268,8 +284,10 @@ def _taken(batch: Batch | Parked) -> Batch:
     return batch.take() if isinstance(batch, Parked) else batch
 
 
-def _pinned(batch: Batch | Parked) -> Batch:
-    return batch.pin_memory()
+def _fetched(batch: Batch | Parked, *, pinned: bool, unpack: Unpack | None) -> Batch:
+    if unpack is not None:
+        batch = unpack(_taken(batch))
+    return batch.pin_memory() if pinned else _taken(batch)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ through the next of them; what else belongs to it travels in the message.
 
 from __future__ import annotations
 
+import math
 import mmap
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
@@ -24,35 +25,45 @@ if TYPE_CHECKING:
 
 _rings: dict[int, Ring] = {}
 _names = count()
+_UNIT = 64  # bytes: places begin where any kind of number may
 
 
 class Ring:
-    """So many places for pictures as those of an example; readers must be forked from here."""
+    """So many places of so many bytes for pictures; readers must be forked from here."""
 
-    def __init__(self, example: Tensor, places: int) -> None:
-        self._shape, self._kind = example.shape, example.dtype
-        self._bytes = example.numel() * example.element_size()
-        memory = mmap.mmap(-1, max(1, places * self._bytes))
+    def __init__(self, size: int, places: int) -> None:
+        self._bytes = -(-max(1, size) // _UNIT) * _UNIT
+        memory = mmap.mmap(-1, places * self._bytes)
         self._memory = torch.frombuffer(memory, dtype=torch.uint8)
         self._places = places
         self.name = next(_names)
         _rings[self.name] = self
 
     def park(self, batch: Batch, number: int) -> Batch | Parked:
-        """Put the pictures into the place of this number; any others travel with their batch."""
-        if batch.images.shape != self._shape or batch.images.dtype != self._kind:
+        """Put the pictures into the place of this number; larger ones travel with their batch."""
+        images = batch.images
+        if images.nbytes > self._bytes:
             return batch
-        place = number % self._places
-        self.at(place).copy_(batch.images)
+        place = Place(number % self._places, images.shape, images.dtype)
+        self.at(place).copy_(images)
         others = {name: part.numpy() for name, part in batch.tensors().items() if name != "images"}
         return Parked(others, batch.texts, batch.share, place, self.name)
 
-    def at(self, place: int) -> Tensor:
-        part = self._memory[place * self._bytes :][: self._bytes]
-        return part.view(self._kind).view(self._shape)
+    def at(self, place: Place) -> Tensor:
+        start = place.number * self._bytes
+        part = self._memory[start : start + math.prod(place.shape) * place.kind.itemsize]
+        return part.view(place.kind).view(place.shape)
 
     def close(self) -> None:
         _rings.pop(self.name, None)
+
+
+class Place(NamedTuple):
+    """A place of a ring, and the pictures that lie there."""
+
+    number: int
+    shape: torch.Size
+    kind: torch.dtype
 
 
 @dataclass(frozen=True)
@@ -62,7 +73,7 @@ class Parked:
     others: dict[str, NDArray[Any]]
     texts: tuple[str, ...]
     share: Share
-    place: int
+    place: Place
     ring: int
 
     def take(self) -> Batch:

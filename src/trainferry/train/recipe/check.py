@@ -65,6 +65,8 @@ def _of_the_run(recipe: Recipe) -> dict[str, bool]:
         or not all(0 <= beta < 1 for beta in optimizer.betas),
         "optimizer.nesterov needs an optimizer.momentum above 0": optimizer.nesterov
         and optimizer.momentum == 0,
+        "data.jpeg `device` is for photographs": recipe.data.jpeg == "device"
+        and not isinstance(recipe.picture, PhotoPicture),
     }
 
 
@@ -151,6 +153,9 @@ def _of_the_photos(recipe: Recipe, picture: PhotoPicture) -> dict[str, bool]:
             picture.evaluation_size < max(picture.height, picture.width)
         ),
         **_of_the_values(picture),
+        "picture.values must be `bytes` where data.jpeg is `device`": (
+            picture.values != "bytes" and recipe.data.jpeg == "device"
+        ),
         "picture.least_aspect must be positive and at most picture.most_aspect": not (
             0 < picture.least_aspect <= picture.most_aspect
         ),

@@ -33,12 +33,14 @@ from trainferry.train.recipe.tasks import (
 class DataRecipe:
     """How samples are read; `workers` -1 means one less than the cores.
 
-    With `synthetic` samples nothing is read: that many are made up, to try out speed.
+    With `synthetic` samples nothing is read: that many are made up, to try out speed. `jpeg` says
+    who decodes photographs to train on: the processes that read, or a device that has a decoder.
     """
 
     workers: int = -1
     minimum_kept: float = 0.5
     synthetic: int = 0
+    jpeg: Literal["readers", "device"] = "readers"
 
 
 @dataclass(frozen=True)

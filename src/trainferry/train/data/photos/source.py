@@ -17,6 +17,7 @@ from trainferry.train.data.photos.crop import (
     evaluation_picture,
     make_training,
 )
+from trainferry.train.data.photos.encoded import Pack, is_plain
 from trainferry.train.data.photos.records import PhotoRecords, PhotoSample
 from trainferry.train.data.pictures import Picture
 from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
@@ -29,6 +30,7 @@ class PhotoSource:
     """Samples of a record set that are fit for use.
 
     The class of a sample is its label less `first_label`; `names` are those of the classes.
+    `packed` batches to train on hold JPEGs, for a device that decodes them.
     """
 
     records: PhotoRecords
@@ -38,6 +40,7 @@ class PhotoSource:
     names: tuple[str, ...]
     picture: PhotoPicture
     augment: PhotoAugment
+    packed: bool = False
 
     def __len__(self) -> int:
         return len(self.kept)
@@ -59,16 +62,17 @@ class PhotoSource:
         dice = [np.random.default_rng([seed, place]) for place in places.tolist()]
         numbers = positions.tolist()
         drawn = [self._draw(*each) for each in zip(numbers, dice, strict=True)]
+        pack = Pack()
         for row, (position, draw) in enumerate(zip(numbers, drawn, strict=True)):
             candidate = position
-            while draw is None or not self._make(draw, rows.images[row]):
+            while draw is None or not self._put(draw, rows.images[row], pack):
                 rows.skipped += 1
                 candidate = (candidate + 1) % len(self)
                 if (candidate - position) % len(self) in (0, MOST_BAD_IN_A_ROW):
                     raise _all_bad(position)
                 draw = self._draw(candidate, dice[row])  # noqa: PLW2901  # the next one's
             rows.set(row, candidate, self._class(candidate))
-        return rows.batch()
+        return pack.into(rows.batch()) if self.packed else rows.batch()
 
     def evaluation_batch(self, positions: Positions, size: int) -> Batch:
         rows = self._rows(size, np.float32)
@@ -91,6 +95,17 @@ class PhotoSource:
             return draw_training(sample.encoded, sample.boxes, self.picture, self.augment, dice)
         except (PictureError, RecordError):
             return None
+
+    def _put(self, draw: Draw, target: NDArray[Any], pack: Pack) -> bool:
+        """Make the picture, or pack it; tell whether it can be read."""
+        if self.packed and is_plain(draw):
+            pack.add_encoded(draw)
+            return True
+        if not self._make(draw, target):
+            return False
+        if self.packed:
+            pack.add_pixels(target)
+        return True
 
     def _make(self, draw: Draw, target: NDArray[Any]) -> bool:
         try:
