@@ -13,17 +13,21 @@ from trainferry.errors import DeviceError, MissingPackageError, PictureError
 
 _DEVICES = ("cuda",)
 _HINT = "replace or remove the picture"
+_LEAVE_IT = "leave data.jpeg at `readers`: the CPU decodes them then"
 
 
 def check_decoder(device: torch.device) -> None:
-    """Raise unless the device decodes JPEGs; readers can do it everywhere."""
+    """Raise unless the device decodes a JPEG; readers can do it everywhere."""
     if device.type not in _DEVICES or is_emulated(device):
-        raise DeviceError(
-            f"`{device}` has no decoder for JPEGs that we know of",
-            hint="leave data.jpeg at `readers`: the CPU decodes them then",
-        )
+        raise DeviceError(f"`{device}` has no decoder for JPEGs that we know of", hint=_LEAVE_IT)
     if find_spec("torchvision") is None:
         raise MissingPackageError("torchvision", "decoding JPEGs on a GPU (data.jpeg=device)")
+    from torchvision.io import encode_jpeg
+
+    try:
+        decode_jpegs([encode_jpeg(torch.zeros(3, 8, 8, dtype=torch.uint8))], device)
+    except PictureError as error:  # a torchvision that was built without the decoder
+        raise DeviceError(str(error), hint=_LEAVE_IT) from error
 
 
 def decode_jpegs(encoded: Sequence[Tensor], device: torch.device) -> list[Tensor]:
