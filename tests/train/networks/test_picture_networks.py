@@ -84,6 +84,17 @@ def test_a_strided_convolution_sees_what_tensorflow_sees() -> None:
     assert torch.equal(sums, torch.tensor([[[[9.0, 6.0], [6.0, 4.0]]]]))
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_a_convolution_is_exported_for_any_number_of_pictures(stride: int) -> None:
+    convolution = SameConvolution(8, 8, kernel=3, stride=stride)
+    open_ended = {0: torch.export.Dim("pictures")}
+    program = torch.export.export(
+        convolution, (torch.zeros(2, 8, 16, 16),), dynamic_shapes=(open_ended,)
+    )
+    many = torch.zeros(600, 8, 16, 16)
+    assert program.module()(many).shape == convolution(many).shape
+
+
 def test_the_largest_of_a_window_is_never_the_padding() -> None:
     pooled = SameMaxPool(kernel=3, stride=2)(-torch.ones(1, 1, 4, 4))
     assert torch.equal(pooled, -torch.ones(1, 1, 2, 2))
