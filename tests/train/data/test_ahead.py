@@ -10,6 +10,7 @@ from itertools import count, islice
 import pytest
 
 from trainferry.errors import DataError
+from trainferry.train.data import ahead
 from trainferry.train.data.ahead import make_ahead
 
 
@@ -52,6 +53,23 @@ def test_errors_come_where_the_item_would_have(where: str) -> None:
     with pytest.raises(DataError) as caught:
         next(found)
     assert caught.value is broken
+
+
+def test_what_only_ends_a_program_ends_nothing_in_silence() -> None:
+    def make(number: int) -> int:
+        raise SystemExit(number)
+
+    with pytest.raises(SystemExit):
+        next(make_ahead(iter([3]), make, 1))
+
+
+def test_a_device_that_the_thread_cannot_use_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise RuntimeError("the device is gone")
+
+    monkeypatch.setattr(ahead, "same_device_elsewhere", lambda: fail)
+    with pytest.raises(RuntimeError, match="the device is gone"):
+        next(make_ahead(iter([3]), lambda number: number, 1))
 
 
 def test_the_thread_has_left_when_nobody_wants_more() -> None:

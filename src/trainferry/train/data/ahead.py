@@ -28,13 +28,13 @@ def make_ahead(items: Iterator[Given], make: Callable[[Given], Made], most: int)
     use_same_device = same_device_elsewhere()
 
     def work() -> None:
-        use_same_device()
-        torch.set_num_threads(1)  # of this thread: those of its operators would spin beside others
         try:
+            use_same_device()
+            torch.set_num_threads(1)  # those of its operators would spin beside others
             for item in items:
                 if not shelf.put(make(item)):
                     return
-        except Exception as error:  # noqa: BLE001  # raised again where it is taken
+        except BaseException as error:  # noqa: BLE001  # raised again where it is taken
             shelf.put(_End(error))
         else:
             shelf.put(_End())
@@ -50,7 +50,7 @@ def make_ahead(items: Iterator[Given], make: Callable[[Given], Made], most: int)
 
 @dataclass(frozen=True)
 class _End:
-    error: Exception | None = None
+    error: BaseException | None = None
 
 
 class _Shelf(Generic[Made]):
