@@ -19,6 +19,7 @@ pytestmark = pytest.mark.cuda
 SHAPES = {
     "small": (3, 2, 5, 4, 3),
     "one place": (2, 1, 1, 3, 2),
+    "no sample": (2, 0, 3, 4, 3),
     "odd": (3, 3, 67, 70, 33),
     "several parts and blocks": (2, 2, 130, 96, 130),
     "several tiles of samples": (2, 18, 3, 20, 17),

@@ -119,7 +119,7 @@ class Cut:
 def choose_cut(size: Sizes, *, chained: bool, value_bytes: int) -> Cut:
     """All programs that look should run at the same time, each as long as the others."""
     blocks = -(-size.channels // _COLUMNS)
-    wanted = max(1, _LOOKING // size.samples)
+    wanted = max(1, _LOOKING // max(1, size.samples))
     tiles = -(-size.places // (wanted * _ROWS))
     # All that is multiplied or looked at has rows of so many values, or of sums of them.
     widths = (size.channels, size.hidden)
