@@ -106,6 +106,26 @@ def test_who_waits_for_a_program_that_does_not_run_gives_up(
     assert read[:, 1:-1, :48].isnan().all()
 
 
+@pytest.mark.parametrize("marked", [True, False], ids=["marked", "counted"])
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_what_is_no_number_is_no_mark(
+    kernel_device: torch.device, kind: torch.dtype, marked: bool
+) -> None:
+    needs_programs_at_once(kernel_device)
+    recurrence, columns = make((16, 4, 32, 64, 1), kernel_device)
+    columns = columns.to(kind)
+    columns[3] = float("nan")
+    columns[5].view(torch.int16).fill_(-1)  # as the marks are
+    columns.requires_grad_()
+    read, _ = reads_with(Slices(16, 16, 4, 4, marked))(recurrence, columns)
+    read.float().square().sum().backward()
+    assert columns.grad is not None
+    for values in (read, columns.grad):
+        broken = values.isnan().flatten(1)
+        assert broken[[3, 5]].all()
+        assert broken.any(1).sum() == 2
+
+
 @pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
 def test_under_autocast_columns_keep_their_format_and_weights_theirs(
