@@ -23,7 +23,7 @@ from trainferry.train.data.signs.records import SIDE, VIEWS, noise
 
 _PRESENT = (4, 3, 2, 1)
 _PRESENT_SUMS = tuple(accumulate((0.8, 0.05, 0.08, 0.07)))
-_OTHER_PLATE, _OTHER_PLATE_TO_LEARN = 0.04, 0.1  # chance that one of the views shows another one
+_OTHER_PLATE, _OTHER_PLATE_TO_LEARN = 0.04, 0.1  # chance of any view, unless it is the best one
 _TRIES = 200
 _TWO_FONTS = 0.2
 
