@@ -16,7 +16,7 @@ VARIABLE = "TRAINFERRY_KERNELS"  # "off" leaves everything to torch
 _DEVICES = ("cuda",)
 _FORMATS = (torch.float32, torch.bfloat16, torch.float16)
 _QUICK_TANH = (7, 5)  # the first NVIDIA architecture that has it
-_MEMORY_OF_A_LARGE_ONE = 228 * 1024  # of a Hopper
+_HOPPER = 9  # NVIDIA's number of the architecture, before the dot
 _CHAINS = (9, 0)  # the first NVIDIA architecture that can
 
 
@@ -53,13 +53,13 @@ def chains_kernels(tensor: Tensor) -> bool:
 def large_programs_at_once(device: torch.device) -> int:
     """How many programs run at the same time if each takes a processor and its memory.
 
-    None where there is less memory than a Hopper has; one in Triton's interpreter.
+    None on what is no Hopper: older ones have less memory, and for newer ones Triton does not
+    compile all of these programs. One in Triton's interpreter.
     """
     if device.type not in _DEVICES or _interprets():
         return 1
     facts = torch.cuda.get_device_properties(device)
-    has_memory = facts.shared_memory_per_multiprocessor >= _MEMORY_OF_A_LARGE_ONE
-    return int(facts.multi_processor_count) if has_memory else 0
+    return int(facts.multi_processor_count) if facts.major == _HOPPER else 0
 
 
 @cache
