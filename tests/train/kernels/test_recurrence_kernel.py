@@ -133,6 +133,8 @@ def test_under_autocast_columns_keep_their_format_and_weights_theirs(
 ) -> None:
     if kernel_device.type == "cpu" and half == torch.bfloat16:
         pytest.skip("Triton on the CPU multiplies bf16 as integers")
+    if large_programs_at_once(kernel_device) == 0:
+        pytest.skip("needs a Hopper; cuDNN reads on other GPUs")
     torch.manual_seed(0)
     recurrence = ForgetBiasLSTM(8, 16, 2).to(kernel_device)
     columns = torch.randn(3, 4, 8, device=kernel_device, dtype=kind, requires_grad=True)
