@@ -27,8 +27,12 @@ def test_no_more_is_made_than_asked_for() -> None:
 
     some = make_ahead(count(), make, 2)
     assert list(islice(some, 4)) == [0, 1, 2, 3]
-    time.sleep(0.3)
     # Two are ready, and the thread holds one more that finds no room.
+    for _ in range(1000):
+        if len(made) == 7:
+            break
+        time.sleep(0.01)
+    time.sleep(0.3)
     assert made == list(range(7))
     some.close()  # type: ignore[attr-defined]  # it is a generator
 

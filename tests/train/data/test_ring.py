@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -12,7 +13,7 @@ import torch
 from torch.utils.data import Dataset
 
 from trainferry.errors import DataError
-from trainferry.train.data.batches import Batch, load_through_ring
+from trainferry.train.data.batches import Batch, _taken, load_through_ring
 from trainferry.train.data.ring import Parked, Ring, _rings
 
 ENDLESS = range(3, np.iinfo(np.int64).max)
@@ -62,6 +63,18 @@ def test_batches_come_in_order_and_whole(workers: int) -> None:
 def test_a_batch_stays_as_it_is_when_its_place_is_used_again() -> None:
     batches = list(islice(load_through_ring(Numbered(), ENDLESS, 1, pinned=False), 30))
     assert numbers(iter(batches)) == [(number, number) for number in range(3, 33)]
+
+
+def test_readers_that_are_as_far_ahead_as_they_may_leave_alone_what_is_copied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def take_late(batch: Batch | Parked) -> Batch:
+        time.sleep(0.05)
+        return _taken(batch)
+
+    monkeypatch.setattr("trainferry.train.data.batches._taken", take_late)
+    found = numbers(islice(load_through_ring(Numbered(), ENDLESS, 1, pinned=False), 20))
+    assert found == [(number, number) for number in range(3, 23)]
 
 
 def test_pictures_of_another_size_travel_with_their_batch() -> None:
