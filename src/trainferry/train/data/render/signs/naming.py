@@ -36,12 +36,12 @@ def draw_street(dice: Dice, *, widely: bool = False) -> Street:
 
 def draw_town(dice: Dice) -> str:
     """Return the name of a town, real or not."""
-    lists = _material().lists
+    lists = _material(False).lists
     return compose(dice, lists) if dice.chance(0.5) else dice.pick(lists["town"])
 
 
 def street_types() -> tuple[str, ...]:
-    return _material().types
+    return _material(False).types
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Material:
 
 
 @lru_cache(maxsize=2)
-def _material(widely: bool = False) -> _Material:
+def _material(widely: bool) -> _Material:
     data = tomllib.loads(_LISTS.read_text(encoding="utf-8"))
     lists = {name: tuple(text.split()) for name, text in data["lists"].items()}
     lists |= {name: _lines(text) for name, text in data["nouns"].items()}
