@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from trainferry.errors import DataError
+from trainferry.train.data.render.signs import naming
 from trainferry.train.data.render.signs.streets import (
     SPLITS,
     Streets,
@@ -31,6 +34,25 @@ def test_names_are_many_and_can_be_written_with_the_codes_of_fsns() -> None:
     assert max(map(len, texts)) <= 37
     assert not charset.unknown("".join(texts))
     assert sum(text.startswith("Rue ") for text in texts) > 1300
+
+
+def test_the_lists_of_names_are_read_once_for_each_way_to_draw(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reads: list[str] = []
+    loads = tomllib.loads
+
+    def count(text: str) -> dict[str, Any]:
+        reads.append(text)
+        return loads(text)
+
+    monkeypatch.setattr(tomllib, "loads", count)
+    naming._material.cache_clear()
+    for index in range(4):
+        naming.draw_street(Dice(0, "train", index), widely=index % 2 == 0)
+        naming.draw_town(Dice(0, "train", index))
+        naming.street_types()
+    assert len(reads) == 2
 
 
 def test_no_name_occurs_in_two_splits() -> None:
