@@ -177,6 +177,21 @@ def test_an_unknown_filter_is_refused() -> None:
         resize_picture(picture(), 16, 16, "nearest")  # type: ignore[arg-type]  # what is tested
 
 
+@pytest.mark.parametrize("quality", [5, 35, 75, 90, 100])
+def test_with_and_without_opencv_a_jpeg_has_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch, quality: int
+) -> None:
+    pytest.importorskip("cv2")
+    for size in ((1, 1), (7, 13), (150, 600)):
+        values = picture(quality, *size)[::-1]
+        with monkeypatch.context() as patch:
+            patch.setitem(sys.modules, "cv2", None)
+            pictures._jpeg_encoder.cache_clear()
+            without = encode_jpeg(values, quality)
+        pictures._jpeg_encoder.cache_clear()
+        assert encode_jpeg(values, quality) == without
+
+
 def test_a_grey_array_is_not_encoded_by_chance() -> None:
     with pytest.raises(DataError, match="shape"):
         encode_jpeg(picture()[:, :, 0], 80)

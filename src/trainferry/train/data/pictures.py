@@ -2,6 +2,7 @@
 
 A JPEG is decoded by simplejpeg, else OpenCV, else Pillow: the same library does the
 work in all three and the values are equal. Everything else is decoded by Pillow.
+A JPEG is encoded by OpenCV, else Pillow, with equal bytes.
 """
 
 from __future__ import annotations
@@ -63,11 +64,7 @@ def encode_jpeg(picture: Picture, quality: int) -> bytes:
             f"a picture of shape {picture.shape} and type {picture.dtype}",
             hint="pass uint8 values, height x width x 3, RGB",
         )
-    target = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(picture)).save(
-        target, "JPEG", quality=quality, subsampling=0
-    )
-    return target.getvalue()
+    return _jpeg_encoder()(picture, quality)
 
 
 def encode_png(picture: Picture) -> bytes:
@@ -181,6 +178,32 @@ def _decode_with_opencv(view: memoryview) -> Picture | None:
     if picture is None:
         return None
     return np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+
+
+@cache
+def _jpeg_encoder() -> Callable[[Picture, int], bytes]:
+    try:
+        import cv2  # noqa: F401 - only whether it is there
+    except ImportError:
+        return _encode_with_pillow
+    return _encode_with_opencv
+
+
+def _encode_with_opencv(picture: Picture, quality: int) -> bytes:
+    import cv2
+
+    full_colour = cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444
+    flags = (cv2.IMWRITE_JPEG_QUALITY, quality, *full_colour)
+    done, data = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), flags)
+    return data.tobytes() if done else _encode_with_pillow(picture, quality)
+
+
+def _encode_with_pillow(picture: Picture, quality: int) -> bytes:
+    target = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(picture)).save(
+        target, "JPEG", quality=quality, subsampling=0
+    )
+    return target.getvalue()
 
 
 def _decode_with_pillow(view: memoryview) -> Picture:
