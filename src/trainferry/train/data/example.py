@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -72,12 +73,11 @@ def integers(feature: memoryview) -> list[int] | None:
 
 def build_example(features: Mapping[str, Scalar | Sequence[Scalar]]) -> bytes:
     """Serialise features, sorted by name: equal features give equal bytes."""
-    entries = bytearray()
+    entries: list[bytes] = []
     for name in sorted(features):
         feature = _encode_values(name, features[name])
-        entry = _encode_field(1, name.encode()) + _encode_field(2, feature)
-        entries += _encode_field(1, entry)
-    return _encode_field(1, bytes(entries))
+        entries += _field_of((*_field_of((name.encode(),)), *_field_of(feature, 2)))
+    return b"".join(_field_of(entries))
 
 
 def _split_usual(view: memoryview) -> dict[bytes, memoryview] | None:
@@ -285,31 +285,34 @@ def _varint(view: memoryview | bytes, position: int) -> tuple[int, int]:
     raise _broken("a number without an end")
 
 
-def _encode_values(name: str, values: Scalar | Sequence[Scalar]) -> bytes:
+def _encode_values(name: str, values: Scalar | Sequence[Scalar]) -> Sequence[bytes]:
     one = isinstance(values, (*_BYTES_LIKE, str, Real))
     items: list[Any] = [values] if one else list(cast("Sequence[Scalar]", values))
     if not items:
-        return b""
-    if all(isinstance(item, (*_BYTES_LIKE, str)) for item in items):
-        encoded = (item.encode() if isinstance(item, str) else item for item in items)
-        return _encode_field(_BYTES, b"".join(_encode_field(1, item) for item in encoded))
-    if all(isinstance(item, Integral) for item in items):
-        packed = b"".join(_encode_varint(int(item)) for item in items)
-        return _encode_field(_INTEGERS, _encode_field(1, packed))
-    if all(isinstance(item, Real) for item in items):
-        return _encode_field(_FLOATS, _encode_field(1, struct.pack(f"<{len(items)}f", *items)))
-    kinds = ", ".join(sorted({type(item).__name__ for item in items}))
+        return ()
+    types = set(map(type, items))
+    if all(issubclass(one, (*_BYTES_LIKE, str)) for one in types):
+        encoded = (item.encode() if isinstance(item, str) else bytes(item) for item in items)
+        return _field_of([part for item in encoded for part in _field_of((item,))], _BYTES)
+    if all(issubclass(one, Integral) for one in types):
+        packed = b"".join(map(_encode_varint, map(int, items)))
+        return _field_of(_field_of((packed,)), _INTEGERS)
+    if all(issubclass(one, Real) for one in types):
+        return _field_of(_field_of((struct.pack(f"<{len(items)}f", *items),)), _FLOATS)
+    kinds = ", ".join(sorted(one.__name__ for one in types))
     raise DataError(
         f"the feature `{name}` holds {kinds}",
         hint="a feature is bytes or text, or whole numbers, or floats: one kind for all values",
     )
 
 
-def _encode_field(number: int, payload: Buffer) -> bytes:
-    payload = bytes(payload)
-    return _encode_varint(number << 3 | _LENGTH) + _encode_varint(len(payload)) + payload
+def _field_of(parts: Sequence[bytes], number: int = 1) -> list[bytes]:
+    """Put tag and length before the parts: joined once at the end, a picture is copied once."""
+    size = sum(map(len, parts))
+    return [_encode_varint(number << 3 | _LENGTH), _encode_varint(size), *parts]
 
 
+@lru_cache(maxsize=1024)
 def _encode_varint(value: int) -> bytes:
     if not -(1 << 63) <= value < 1 << 63:
         raise DataError(f"{value} does not fit 64 bits", hint="use smaller numbers in a feature")

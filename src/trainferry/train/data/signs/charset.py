@@ -88,17 +88,18 @@ class Charset:
         return set(normalize("NFC", text)) - self._codes.keys()
 
     def _join(self, codes: Iterable[int], *, until_null: bool) -> str:
+        known, null, classes = self._characters, self.null, self.classes
         characters = []
         for code in codes:
-            if code == self.null:
+            if code == null:
                 if until_null:
                     break
                 characters.append(NULL_CHARACTER)
-            elif 0 <= code < self.classes:
-                characters.append(self._characters[int(code)])
+            elif 0 <= code < classes:
+                characters.append(known[int(code)])
             else:
                 raise DataError(
-                    f"code {code} of a charset with {self.classes} codes",
+                    f"code {code} of a charset with {classes} codes",
                     hint="pass the charset file that these records were made with",
                 )
         return "".join(characters)

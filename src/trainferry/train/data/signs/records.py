@@ -236,6 +236,7 @@ def build_sign(
     length: int = LONGEST_TEXT,
 ) -> bytes:
     """Return the record of one sign with all features of FSNS."""
+    codes = charset.encode(text)
     return build_example(
         {
             "image/encoded": encoded,
@@ -244,8 +245,8 @@ def build_sign(
             "image/orig_width": present * side,
             "image/height": side,
             "image/class": charset.padded(text, length),
-            "image/unpadded_class": charset.encode(text),
-            "image/text": charset.canonical(text),
+            "image/unpadded_class": codes,
+            "image/text": charset.decode(codes),
         }
     )
 
