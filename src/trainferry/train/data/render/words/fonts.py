@@ -89,8 +89,8 @@ class Typeface:
     def _draws_one(self, character: str) -> bool:
         known = self._draws.get(character)
         if known is None:
-            ink = _ink(self._font, character)
-            known = ink is not None and not _equal(ink, self._missing)
+            ink = self.glyph(character).mask
+            known = _is_seen(ink) and not _equal(ink, self._missing)
             self._draws[character] = known
         return known
 
@@ -165,7 +165,11 @@ def _ink(font: ImageFont.FreeTypeFont, character: str) -> Mask | None:
     picture = Image.new("L", (right - left, bottom - top))
     ImageDraw.Draw(picture).text((-left, -top), character, 255, font)
     ink = np.asarray(picture)
-    return ink if ink.max() > 127 else None
+    return ink if _is_seen(ink) else None
+
+
+def _is_seen(ink: Mask) -> bool:
+    return bool(ink.max() > 127)
 
 
 def _equal(first: Mask, second: Mask | None) -> bool:
