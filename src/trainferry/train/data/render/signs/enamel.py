@@ -21,6 +21,12 @@ Colours are less by what they do not cover, so that a plate is laid on its backg
 _STAIN = 0.35
 """What the least of the letters leave on the ground where their paint is gone."""
 
+_QUARTER = tuple((math.sin(a), math.cos(a)) for a in (math.pi / 2 * n / 4 for n in range(5)))
+"""Sines and cosines along a quarter of a circle."""
+
+_SHARES = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
+"""How much of its colour ink of each strength has."""
+
 
 def draw_border(ink: Mask, scheme: Scheme, head: float) -> None:
     import cv2
@@ -63,10 +69,9 @@ def _arc(x: float, y: float, across: float, down: float, border: str) -> list[tu
     """Return a corner from its side to its top or bottom."""
     if border == "cut":
         return [(x, y + down), (x + across, y)]
-    steps = [math.pi / 2 * step / 4 for step in range(5)]
     if border == "notched":
-        return [(x + across * math.sin(a), y + down * math.cos(a)) for a in steps]
-    return [(x + across * (1 - math.cos(a)), y + down * (1 - math.sin(a))) for a in steps]
+        return [(x + across * sin, y + down * cos) for sin, cos in _QUARTER]
+    return [(x + across * (1 - cos), y + down * (1 - sin)) for sin, cos in _QUARTER]
 
 
 def wear(ink: Mask, strength: float, dice: Dice) -> Mask:
@@ -80,10 +85,10 @@ def paint(ink: Mask, scheme: Scheme, dice: Dice) -> npt.NDArray[np.float32]:
     import cv2
 
     # Painting is a table from ink to colour, many times faster than the sum it stands for.
-    share = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
     ground = np.asarray(scheme.ground, np.float32)
-    table = ground + (np.asarray(scheme.ink, np.float32) - ground) * share
-    face = cv2.LUT(cv2.merge((ink, ink, ink)), table[None]).astype(np.float32, copy=False)
+    table = ground + (np.asarray(scheme.ink, np.float32) - ground) * _SHARES
+    colours = [cv2.LUT(ink, np.ascontiguousarray(values)) for values in table.T]
+    face = cv2.merge(colours).astype(np.float32, copy=False)
     if scheme.engraved:
         edge = ink.astype(np.float32)
         face[1:, 1:] += ((edge[1:, 1:] - edge[:-1, :-1]) * np.float32(0.25))[..., None]
@@ -94,8 +99,12 @@ def paint(ink: Mask, scheme: Scheme, dice: Dice) -> npt.NDArray[np.float32]:
 
 def write_over(face: npt.NDArray[np.float32], ink: Mask, scheme: Scheme) -> None:
     """Bring back letters over which arms were painted."""
-    share = ink[..., None] * np.float32(1 / 255)
-    face += (np.asarray(scheme.ink, np.float32) - face) * share
+    import cv2
+
+    rows = face.reshape(face.shape[0], -1)
+    colours = np.tile(np.asarray(scheme.ink, np.float32), face.shape[1])
+    shares = cv2.cvtColor(ink * np.float32(1 / 255), cv2.COLOR_GRAY2RGB).reshape(rows.shape)
+    face += ((colours - rows) * shares).reshape(face.shape)
 
 
 def _draw_frame(face: npt.NDArray[np.float32], scheme: Scheme, dice: Dice) -> None:
@@ -121,5 +130,5 @@ def cut_out(face: npt.NDArray[np.float32], scheme: Scheme) -> Face:
     covered = cv2.cvtColor(cover, cv2.COLOR_GRAY2RGB)
     colours = cv2.multiply(face, covered, scale=1 / 255, dtype=cv2.CV_8U)
     out = cv2.cvtColor(colours, cv2.COLOR_RGB2RGBA)
-    out[..., 3] = cover
+    cv2.insertChannel(cover, out, 3)
     return np.asarray(out, np.uint8)

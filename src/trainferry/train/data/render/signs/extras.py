@@ -124,6 +124,8 @@ def add_shield(face: Canvas, shield: Shield, dice: Dice) -> None:
 
 
 def add_damage(face: Canvas, extras: Extras, scheme: Scheme, dice: Dice) -> None:
+    import cv2
+
     height, width = face.shape[:2]
     if extras.fade:
         ramp = np.linspace(-1, 1, height, dtype=np.float32)[:, None, None]
@@ -131,7 +133,7 @@ def add_damage(face: Canvas, extras: Extras, scheme: Scheme, dice: Dice) -> None
     if extras.dirt > 2:
         kind = dice.pick(("cloud", "grain", "scratches", "leaves"))
         texture = crop_texture(kind, (width, height), dice.between(0.7, 3), dice)
-        face += texture[..., None] * np.float32(extras.dirt)
+        face += cv2.cvtColor(texture * np.float32(extras.dirt), cv2.COLOR_GRAY2RGB)
     _add_spots(face, extras, scheme, dice)
     _add_stickers(face, extras, dice)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,6 +43,16 @@ class Plate:
 
     face: Face
     letter: tuple[float, float]
+
+    @cached_property
+    def half(self) -> Face:
+        """The face at half its size, as most views show it."""
+        import cv2
+
+        height, width = self.face.shape[:2]
+        size = width // 2, height // 2
+        half = cv2.resize(self.face, size, interpolation=cv2.INTER_AREA)
+        return half.astype(np.uint8, copy=False)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from trainferry.train.data.render.signs.scenery import leaf_mask
 from trainferry.train.data.render.words.dice import Dice
+from trainferry.train.data.render.words.paint import Canvas, Colour
 
 View = npt.NDArray[np.uint8]
 
@@ -101,7 +103,7 @@ def take_photo(scene: View, photo: Photo, dice: Dice) -> View:
     import cv2
 
     size = scene.shape[0]
-    small = cv2.LUT(scene, photo.table)
+    small: npt.NDArray[Any] = _exposed(scene, photo.table)
     if photo.resolution < 0.97:
         side = max(20, round(size * photo.resolution))
         small = cv2.resize(small, (side, side), interpolation=cv2.INTER_AREA)
@@ -136,8 +138,26 @@ def add_shadow(scene: View, dice: Dice) -> None:
         along = line[:, None] * np.float32(math.sin(angle)) + line * np.float32(math.cos(angle))
         steep = 9.0 if kind < 0.65 else 0.8
         share = np.clip((along + np.float32(dice.bell(0.3))) * steep + 0.5, 0, 1)
-    factor = 1 - share * np.float32(dice.between(0.25, 0.7))
-    np.multiply(scene, factor[..., None], out=scene, casting="unsafe")
+    shade(scene, 1 - share * np.float32(dice.between(0.25, 0.7)))
+
+
+def shade(scene: View, factor: Canvas) -> None:
+    """Darken each pixel of the scene by its factor."""
+    import cv2
+
+    # NumPy takes three steps for each pixel where it has to repeat a factor for three colours.
+    factors = cv2.cvtColor(factor, cv2.COLOR_GRAY2RGB)
+    scene[...] = cv2.multiply(scene, factors, dtype=cv2.CV_32F)
+
+
+def lay_over(scene: View, colour: Colour, share: Canvas) -> None:
+    """Lay a colour over the scene; each pixel takes its share of it."""
+    import cv2
+
+    rows = scene.reshape(scene.shape[0], -1)
+    over = np.tile(np.asarray(colour, np.float32), scene.shape[1])
+    shares = cv2.cvtColor(share, cv2.COLOR_GRAY2RGB).reshape(rows.shape)
+    scene[...] = (rows + (over - rows) * shares).reshape(scene.shape)
 
 
 def smear(view: View, dice: Dice) -> View:
@@ -150,18 +170,27 @@ def smear(view: View, dice: Dice) -> View:
     reach = dice.between(0.15, 0.45) * size
     rows = (np.arange(size, dtype=np.float32)[:, None] - np.float32(middle[1])) / np.float32(reach)
     columns = (np.arange(size, dtype=np.float32) - np.float32(middle[0])) / np.float32(reach * 1.5)
-    share = np.clip((1.25 - np.hypot(rows, columns)) * 2.5, 0, 1)[..., None]
-    return (view + (soft - view) * share).astype(np.uint8)
+    share = np.clip((1.25 - np.hypot(rows, columns)) * 2.5, 0, 1)
+    shares = cv2.cvtColor(share, cv2.COLOR_GRAY2RGB)
+    return np.asarray(view + (soft - view) * shares, np.uint8)
 
 
 def _table(dice: Dice, light: Light) -> npt.NDArray[np.uint8]:
-    """Return the exposure as a table, 256 values for each colour."""
+    """Return the exposure as a table, for each colour a row of 256 values."""
     gain = light.gain * math.exp(dice.bell(0.16))
     contrast = min(light.contrast * math.exp(dice.bell(0.08)), 1.45 / gain)
     values = _LEVELS ** (light.gamma * math.exp(dice.bell(0.08)))
     values = ((values - 0.4) * contrast + 0.4) * gain + dice.low_between(0, 0.08)
-    balance = np.array([part * (1 + dice.bell(0.015)) for part in light.balance])
-    return np.clip(values[:, None] * balance * 255, 0, 255).astype(np.uint8)[None]
+    balance = np.array([[part * (1 + dice.bell(0.015))] for part in light.balance])
+    return np.maximum(np.minimum(values * balance * 255, 255), 0).astype(np.uint8)
+
+
+def _exposed(scene: View, table: npt.NDArray[np.uint8]) -> View:
+    """Look the colours up one by one: OpenCV is twice as quick at that as at all three at once."""
+    import cv2
+
+    colours = [cv2.LUT(values, row) for values, row in zip(cv2.split(scene), table, strict=True)]
+    return np.asarray(cv2.merge(colours), np.uint8)
 
 
 def _noise(size: int, strength: float, dice: Dice) -> npt.NDArray[np.int16]:

@@ -46,24 +46,30 @@ def draw_pose(dice: Dice, *, tilted: bool, clear: bool, least_reach: float) -> P
 
 def place_corners(pose: Pose, width: float, height: float, size: int) -> Points:
     """Return where the corners of a plate come in a square view, clockwise from top left."""
-    yaw, pitch, roll = (math.radians(angle) for angle in (pose.yaw, pose.pitch, pose.roll))
-    points = []
+    yaw_cos, yaw_sin = _cos_and_sin(pose.yaw)
+    pitch_cos, pitch_sin = _cos_and_sin(pose.pitch)
+    roll_cos, roll_sin = _cos_and_sin(pose.roll)
+    wide, high = [], []
     # Four points are sooner turned one by one than as arrays.
     for x, y in ((-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)):
-        across, deep = x * math.cos(yaw), x * math.sin(yaw)
+        across, deep = x * yaw_cos, x * yaw_sin
         flat = y * height / width
-        down = flat * math.cos(pitch) - deep * math.sin(pitch)
-        deep = flat * math.sin(pitch) + deep * math.cos(pitch)
+        down = flat * pitch_cos - deep * pitch_sin
+        deep = flat * pitch_sin + deep * pitch_cos
         near = 1 / (1 + deep / (2 * pose.distance))
         across, down = across * near, down * near
-        points.append(
-            (
-                across * math.cos(roll) - down * math.sin(roll),
-                across * math.sin(roll) + down * math.cos(roll),
-            )
-        )
-    wide, high = ([point[axis] for point in points] for axis in (0, 1))
-    scale = pose.reach * size / max(max(wide) - min(wide), max(high) - min(high))
-    left = (0.5 + pose.across) * size - (max(wide) + min(wide)) / 2 * scale
-    top = (0.5 + pose.down) * size - (max(high) + min(high)) / 2 * scale
-    return np.array([(left + x * scale, top + y * scale) for x, y in points], np.float32)
+        wide.append(across * roll_cos - down * roll_sin)
+        high.append(across * roll_sin + down * roll_cos)
+    left, right, top, bottom = min(wide), max(wide), min(high), max(high)
+    scale = pose.reach * size / max(right - left, bottom - top)
+    start = (0.5 + pose.across) * size - (right + left) / 2 * scale
+    upper = (0.5 + pose.down) * size - (bottom + top) / 2 * scale
+    return np.array(
+        [(start + x * scale, upper + y * scale) for x, y in zip(wide, high, strict=True)],
+        np.float32,
+    )
+
+
+def _cos_and_sin(degrees: float) -> tuple[float, float]:
+    angle = math.radians(degrees)
+    return math.cos(angle), math.sin(angle)

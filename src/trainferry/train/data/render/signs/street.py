@@ -46,5 +46,7 @@ def join_words(texts: Sequence[str]) -> str:
 
 
 def without_accents(text: str) -> str:
+    if text.isascii():
+        return text
     plain = text.replace("œ", "oe").replace("Œ", "OE").replace("æ", "ae").replace("Æ", "AE")
     return "".join(one for one in normalize("NFD", plain) if not combining(one))

@@ -18,6 +18,8 @@ _LEAST_INK, _MOST_INK = 0.65, 1.6
 """How much of its ink a line may lose or gain before its letters break or fill up."""
 _HAIRLINE = 4
 """Strokes thinner than this would be lost in the blur: they stay."""
+_HAIRLINE_SQUARE = np.ones((_HAIRLINE, _HAIRLINE), np.uint8)
+_LEVELS = np.linspace(0, 1, 256, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,12 @@ def _draw_slant(dice: Dice) -> float:
 def _moved_rows(line: Mask, hand: Hand, top: int, baseline: int) -> Mask:
     """Take each row from higher or lower, so that bars and bows move along the letters."""
     rows = np.arange(line.shape[0], dtype=np.float32)
-    inside = (rows > top) & (rows < baseline)
-    share = (rows[inside] - top) / (baseline - top)
-    rows[inside] = top + share**hand.waist * (baseline - top)
-    rows[: top + 1] = top - (top - rows[: top + 1]) / np.float32(hand.accent)
-    return line[np.rint(np.clip(rows, 0, line.shape[0] - 1)).astype(np.intp)]
+    inside = rows[top + 1 : baseline]
+    inside[:] = top + ((inside - top) / (baseline - top)) ** hand.waist * (baseline - top)
+    above = rows[: top + 1]
+    above[:] = top - (top - above) / np.float32(hand.accent)
+    # Accents may ask for rows over the first, where there is nothing but what the first has.
+    return line.take(np.rint(rows).astype(np.intp), axis=0, mode="clip")
 
 
 def _slanted(line: Mask, slant: float, baseline: int) -> Mask:
@@ -90,10 +93,9 @@ def _painted(line: Mask, hand: Hand) -> Mask:
 
     pad = round(hand.soft_x * 2)
     wide = cv2.copyMakeBorder(line, 0, 0, pad, pad, cv2.BORDER_CONSTANT)
-    thick = cv2.morphologyEx(wide, cv2.MORPH_OPEN, np.ones((_HAIRLINE, _HAIRLINE), np.uint8))
+    thick = cv2.morphologyEx(wide, cv2.MORPH_OPEN, _HAIRLINE_SQUARE)
     soft = cv2.GaussianBlur(wide, (0, 0), max(hand.soft_x, 0.3), sigmaY=max(hand.soft_y, 0.3))
-    values = np.linspace(0, 1, 256, dtype=np.float32)
-    table = np.clip((values - np.float32(hand.level)) / np.float32(hand.edge) + 0.5, 0, 1) * 255
+    table = np.clip((_LEVELS - np.float32(hand.level)) / np.float32(hand.edge) + 0.5, 0, 1) * 255
     cut = cv2.max(cv2.LUT(soft, table.astype(np.uint8)), cv2.subtract(wide, thick))
     gained = cv2.sumElems(cut)[0] / max(cv2.sumElems(line)[0], 1.0)
     return np.asarray(cut, np.uint8) if _LEAST_INK < gained < _MOST_INK else line

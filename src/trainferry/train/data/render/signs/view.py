@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from trainferry.train.data.render.signs.enamel import Face
 from trainferry.train.data.render.signs.face import Plate
@@ -14,7 +14,9 @@ from trainferry.train.data.render.signs.photo import (
     View,
     add_shadow,
     draw_photo,
+    lay_over,
     no_softer,
+    shade,
     smear,
     take_photo,
 )
@@ -30,6 +32,8 @@ POSTS: tuple[Colour, ...] = (
     (165, 165, 165), (200, 200, 200), (120, 120, 122), (70, 70, 75), (120, 75, 50), (60, 80, 60),
     (225, 225, 220), (40, 40, 45), (140, 90, 60),
 )  # fmt: skip
+_POST_TONES = (0.75, 1.05, 0.9, 0.6)
+"""How bright a post is from its left to its right side."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +62,19 @@ def take_view(plate: Plate, place: Place, dice: Dice, *, clear: bool, legible: b
     A clear one is not much turned, covered or shaken. A legible one is clear too, and no softer
     than its letters allow.
     """
-    face = plate.face
     scene = cut_scene(place.scene, SIDE, dice.between(0.55, 1.8), dice)
     tilted = place.tilted and not clear and dice.chance(0.7)
     pose = draw_pose(dice, tilted=tilted, clear=clear, least_reach=place.least_reach)
-    corners = place_corners(pose, face.shape[1], face.shape[0], SIDE)
+    height, width = plate.face.shape[:2]
+    corners = place_corners(pose, width, height, SIDE)
     if place.post is not None:
         _put_post(scene, corners, place, dice)
     elif place.shadowed:
         _cast_shadow(scene, corners, dice)
-    put_face(scene, face, corners)
+    put_face(scene, _fit_face(plate, corners), corners)
     if place.neighbour is not None:
-        put_face(scene, place.neighbour.face, _beside(corners, place))
+        beside = _beside(corners, place)
+        put_face(scene, _fit_face(place.neighbour, beside), beside)
     _hang_in_front(scene, dice, clear=clear)
     if dice.chance(0.12 if clear else 0.22):
         add_shadow(scene, dice)
@@ -100,33 +105,37 @@ def cut_off(view: View, dice: Dice, most: int) -> None:
 def _most_blur(plate: Plate, corners: Points) -> float:
     """Return how much blur the letters bear where the plate is farthest away, in pixels."""
     height, width = plate.face.shape[:2]
-    sides = np.linalg.norm(corners - np.roll(corners, -1, axis=0), axis=1).tolist()
+    edges = corners - corners[[1, 2, 3, 0]]
+    sides = np.sqrt((edges * edges).sum(axis=1)).tolist()
     wide = plate.letter[0] * min(sides[0], sides[2]) / width
     high = plate.letter[1] * min(sides[1], sides[3]) / height
     return float(min(wide / LEAST_LETTER[0], high / LEAST_LETTER[1]))
+
+
+def _fit_face(plate: Plate, corners: Points) -> Face:
+    """Return the face, or its half where that is fine enough: then no pixel of it is skipped."""
+    height, width = plate.face.shape[:2]
+    first, second = corners[2:] - corners[:2]
+    parts = first * second[::-1]
+    area = 0.5 * abs(float(parts[0] - parts[1]))
+    return plate.half if (area / (height * width)) ** 0.5 < 0.6 else plate.face
 
 
 def put_face(scene: View, face: Face, corners: Points) -> None:
     """Lay a face into the picture; of one that hangs outside of it, as a neighbour may, nothing."""
     import cv2
 
+    box = _box_around(corners, margin=1)
+    if box is None:
+        return
     height, width = face.shape[:2]
-    area = 0.5 * abs(float(_cross(corners[2] - corners[0], corners[3] - corners[1])))
-    shrink = (area / (height * width)) ** 0.5
-    if shrink < 0.6:  # half of it is still fine enough, and nothing between is skipped
-        size = width // 2, height // 2
-        face = cv2.resize(face, size, interpolation=cv2.INTER_AREA).astype(np.uint8, copy=False)
-        height, width = face.shape[:2]
     flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32) - 0.5
     matrix = cv2.getPerspectiveTransform(flat, corners)
-    seen = cv2.warpPerspective(face, matrix, (SIDE, SIDE), flags=cv2.INTER_LINEAR)
-    left, top = np.maximum(0, np.floor(corners.min(axis=0)) - 1).astype(int).tolist()
-    right, bottom = np.minimum(SIDE, np.ceil(corners.max(axis=0)) + 2).astype(int).tolist()
-    if left >= right or top >= bottom:
-        return
-    part, over = scene[top:bottom, left:right], seen[top:bottom, left:right]
-    uncovered = cv2.cvtColor(255 - over[..., 3], cv2.COLOR_GRAY2RGB)
-    left = cv2.multiply(part, uncovered, scale=1 / 255)
+    size = SIDE, box[0].stop  # a narrower picture would not be the same to the last bit
+    seen = cv2.warpPerspective(face, matrix, size, flags=cv2.INTER_LINEAR)
+    part, over = scene[box], seen[box]
+    uncovered = cv2.bitwise_not(cv2.extractChannel(over, 3))
+    left = cv2.multiply(part, cv2.cvtColor(uncovered, cv2.COLOR_GRAY2RGB), scale=1 / 255)
     cv2.add(left, cv2.cvtColor(over, cv2.COLOR_RGBA2RGB), dst=part)
 
 
@@ -134,18 +143,21 @@ def _put_post(scene: View, corners: Points, place: Place, dice: Dice) -> None:
     import cv2
 
     assert place.post is not None
-    middle = corners.mean(axis=0)
     wide = place.post_width * float(np.linalg.norm(corners[1] - corners[0]))
     lean = dice.bell(0.04) * SIDE
-    x = float(middle[0]) + dice.bell(0.04) * SIDE
+    x = float(corners[:, 0].sum()) / 4 + dice.bell(0.04) * SIDE
     top = 0.0 if dice.chance(0.45) else float(corners[:2, 1].min()) - dice.low_between(-4, 22)
-    shades = (0.75, 1.05, 0.9, 0.6)
-    for part, shade in enumerate(shades):
-        start = x - wide / 2 + wide * part / len(shades)
-        end = start + wide / len(shades) + 0.5
-        points = [(start + lean, top), (end + lean, top), (end - lean, SIDE), (start - lean, SIDE)]
-        colour = tuple(min(255.0, value * shade) for value in place.post)
-        cv2.fillPoly(scene, [np.round(np.array(points) * 8).astype(np.int32)], colour, 8, 3)
+    stripes = []
+    for part in range(len(_POST_TONES)):
+        start = x - wide / 2 + wide * part / len(_POST_TONES)
+        end = start + wide / len(_POST_TONES) + 0.5
+        stripes.append(
+            ((start + lean, top), (end + lean, top), (end - lean, SIDE), (start - lean, SIDE))
+        )
+    points = np.round(np.array(stripes) * 8).astype(np.int32)
+    for stripe, tone in zip(points, _POST_TONES, strict=True):
+        colour = tuple(min(255.0, value * tone) for value in place.post)
+        cv2.fillPoly(scene, [stripe], colour, 8, 3)
 
 
 def _cast_shadow(scene: View, corners: Points, dice: Dice) -> None:
@@ -155,8 +167,10 @@ def _cast_shadow(scene: View, corners: Points, dice: Dice) -> None:
     mask = np.zeros((SIDE, SIDE), np.uint8)
     cv2.fillPoly(mask, [np.round((corners + shift) * 8).astype(np.int32)], 255, 8, 3)
     mask = cv2.blur(mask, (5, 5)).astype(np.uint8, copy=False)
-    factor = 1 - mask.astype(np.float32) * np.float32(dice.between(0.3, 0.65) / 255)
-    np.multiply(scene, factor[..., None], out=scene, casting="unsafe")
+    strength = np.float32(dice.between(0.3, 0.65) / 255)
+    box = _box_around(corners + shift, margin=4)
+    if box is not None:
+        shade(scene[box], 1 - mask[box].astype(np.float32) * strength)
 
 
 def _beside(corners: Points, place: Place) -> Points:
@@ -176,10 +190,9 @@ def _hang_in_front(scene: View, dice: Dice, *, clear: bool) -> None:
         return
     if dice.chance(0.05):
         leaves = jittered((80, 100, 50), 30, dice)
-        share = leaf_mask(SIDE, dice.between(0.08, 0.3), dice)[..., None]
-        ramp = np.linspace(0, 1, SIDE, dtype=np.float32)[:, None, None]
-        share = share * (ramp if dice.chance(0.5) else ramp[::-1])
-        scene[:] = scene + (np.asarray(leaves, np.float32) - scene) * share
+        share = leaf_mask(SIDE, dice.between(0.08, 0.3), dice)
+        ramp = np.linspace(0, 1, SIDE, dtype=np.float32)[:, None]
+        lay_over(scene, leaves, share * (ramp if dice.chance(0.5) else ramp[::-1]))
     if dice.chance(0.04):
         wide, high = dice.whole(14, 45), dice.whole(20, 80)
         left = dice.pick((dice.whole(-10, 35), dice.whole(100, 140)))
@@ -194,10 +207,14 @@ def _reflect(scene: View, dice: Dice) -> None:
     """Lay the sky's or the wall's light over a part of the plate."""
     ramp = np.linspace(1, -1.2, SIDE, dtype=np.float32)
     share = np.clip(ramp + np.float32(dice.bell(0.3)), 0, 1) * np.float32(dice.between(0.2, 0.6))
-    share = share[:, None, None] if dice.chance(0.7) else share[None, :, None]
-    light = np.asarray(jittered((150, 155, 160), 40, dice), np.float32)
-    scene[:] = scene + (light - scene) * share
+    share = share[:, None] if dice.chance(0.7) else share[None]
+    light = jittered((150, 155, 160), 40, dice)
+    lay_over(scene, light, np.broadcast_to(share, (SIDE, SIDE)).copy())
 
 
-def _cross(first: npt.NDArray[np.float32], second: npt.NDArray[np.float32]) -> float:
-    return float(first[0] * second[1] - first[1] * second[0])
+def _box_around(corners: Points, margin: int) -> tuple[slice, slice] | None:
+    """Return the rows and columns of a view around the corners, None if all are outside of it."""
+    across, down = corners.T.tolist()
+    left, top = (max(0, math.floor(min(values)) - margin) for values in (across, down))
+    right, bottom = (min(SIDE, math.ceil(max(values)) + margin + 1) for values in (across, down))
+    return (slice(top, bottom), slice(left, right)) if left < right and top < bottom else None
