@@ -7,10 +7,19 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from trainferry.train.data.render.signs.planes import (
+    Outline,
+    Planes,
+    as_outline,
+    draw_outline,
+    in_planes,
+    lay_on,
+)
 from trainferry.train.data.render.signs.schemes import Scheme
 from trainferry.train.data.render.words.background import crop_texture
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.render.words.fonts import Mask
+from trainferry.train.data.render.words.paint import Colour
 
 Face = npt.NDArray[np.uint8]
 """Height, width, 4: red, green, blue and how much of the background it covers.
@@ -24,7 +33,7 @@ _STAIN = 0.35
 _QUARTER = tuple((math.sin(a), math.cos(a)) for a in (math.pi / 2 * n / 4 for n in range(5)))
 """Sines and cosines along a quarter of a circle."""
 
-_SHARES = np.linspace(0, 1, 256, dtype=np.float32)[:, None]
+_SHARES = np.linspace(0, 1, 256, dtype=np.float32)
 """How much of its colour ink of each strength has."""
 
 
@@ -47,8 +56,8 @@ def draw_border(ink: Mask, scheme: Scheme, head: float) -> None:
 
 def _outline(
     width: float, height: float, inset: float, reach: float, border: str, top: float | None = None
-) -> npt.NDArray[np.int32]:
-    """Return a rectangle with rounded, hollow or cut corners, in eighths of a pixel."""
+) -> Outline:
+    """Return a rectangle with rounded, hollow or cut corners."""
     upper = inset if top is None else top
     left, right, bottom = inset, width - 1 - inset, height - 1 - inset
     reach = max(0.0, min(reach, (right - left) / 2, (bottom - upper) / 2))
@@ -62,7 +71,7 @@ def _outline(
     for number, (x, y, across, down) in enumerate(corners):
         arc = _arc(x, y, across * reach, down * reach, border)
         points += arc if number % 2 == 0 else arc[::-1]
-    return np.round(np.array(points) * 8).astype(np.int32)
+    return as_outline(points)
 
 
 def _arc(x: float, y: float, across: float, down: float, border: str) -> list[tuple[float, float]]:
@@ -81,54 +90,43 @@ def wear(ink: Mask, strength: float, dice: Dice) -> Mask:
     return (ink * left).astype(np.uint8)
 
 
-def paint(ink: Mask, scheme: Scheme, dice: Dice) -> npt.NDArray[np.float32]:
+def paint(ink: Mask, scheme: Scheme, dice: Dice) -> Planes:
     import cv2
 
     # Painting is a table from ink to colour, many times faster than the sum it stands for.
-    ground = np.asarray(scheme.ground, np.float32)
-    table = ground + (np.asarray(scheme.ink, np.float32) - ground) * _SHARES
-    colours = [cv2.LUT(ink, np.ascontiguousarray(values)) for values in table.T]
-    face = cv2.merge(colours).astype(np.float32, copy=False)
+    ground = in_planes(scheme.ground)
+    tables = ground + (in_planes(scheme.ink) - ground) * _SHARES
+    face = np.empty((3, *ink.shape), np.float32)
+    for plane, table in zip(face, tables, strict=True):
+        cv2.LUT(ink, table, dst=plane)
     if scheme.engraved:
         edge = ink.astype(np.float32)
-        face[1:, 1:] += ((edge[1:, 1:] - edge[:-1, :-1]) * np.float32(0.25))[..., None]
+        face[:, 1:, 1:] += (edge[1:, 1:] - edge[:-1, :-1]) * np.float32(0.25)
     if scheme.border == "frame":
         _draw_frame(face, scheme, dice)
     return face
 
 
-def write_over(face: npt.NDArray[np.float32], ink: Mask, scheme: Scheme) -> None:
-    """Bring back letters over which arms were painted."""
-    import cv2
-
-    rows = face.reshape(face.shape[0], -1)
-    colours = np.tile(np.asarray(scheme.ink, np.float32), face.shape[1])
-    shares = cv2.cvtColor(ink * np.float32(1 / 255), cv2.COLOR_GRAY2RGB).reshape(rows.shape)
-    face += ((colours - rows) * shares).reshape(face.shape)
+def write_over(face: Planes, ink: Mask, colour: Colour) -> None:
+    """Write letters over what was painted before."""
+    lay_on(face, colour, ink * np.float32(1 / 255))
 
 
-def _draw_frame(face: npt.NDArray[np.float32], scheme: Scheme, dice: Dice) -> None:
-    import cv2
-
-    height, width = face.shape[:2]
+def _draw_frame(face: Planes, scheme: Scheme, dice: Dice) -> None:
+    height, width = face.shape[1:]
     wide = max(4, round(height * dice.between(0.05, 0.08)))
-    points = _outline(width, height, wide / 2, 0, "line")
-    cv2.polylines(face, [points], True, scheme.frame, wide, cv2.LINE_AA, 3)
-    points = _outline(width, height, wide, 0, "line")
-    cv2.polylines(face, [points], True, (20, 25, 30), max(1, wide // 5), cv2.LINE_AA, 3)
+    draw_outline(face, _outline(width, height, wide / 2, 0, "line"), scheme.frame, wide)
+    draw_outline(face, _outline(width, height, wide, 0, "line"), (20, 25, 30), max(1, wide // 5))
 
 
-def cut_out(face: npt.NDArray[np.float32], scheme: Scheme) -> Face:
+def cut_out(face: Planes, scheme: Scheme) -> Face:
     import cv2
 
-    height, width = face.shape[:2]
+    height, width = face.shape[1:]
     points = _outline(width, height, 0, scheme.corner * height, "line")
     if scheme.rim is not None:
-        cv2.polylines(face, [points], True, scheme.rim, max(3, height // 28), cv2.LINE_AA, 3)
+        draw_outline(face, points, scheme.rim, max(3, height // 28))
     cover = np.zeros((height, width), np.uint8)
     cv2.fillPoly(cover, [points], 255, cv2.LINE_AA, 3)
-    covered = cv2.cvtColor(cover, cv2.COLOR_GRAY2RGB)
-    colours = cv2.multiply(face, covered, scale=1 / 255, dtype=cv2.CV_8U)
-    out = cv2.cvtColor(colours, cv2.COLOR_RGB2RGBA)
-    cv2.insertChannel(cover, out, 3)
-    return np.asarray(out, np.uint8)
+    colours = [cv2.multiply(plane, cover, scale=1 / 255, dtype=cv2.CV_8U) for plane in face]
+    return np.asarray(cv2.merge((*colours, cover)), np.uint8)

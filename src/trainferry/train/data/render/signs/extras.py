@@ -8,12 +8,23 @@ import numpy as np
 
 from trainferry.train.data.render.signs.lettering import Run, Setting, can_write, set_line
 from trainferry.train.data.render.signs.naming import draw_town
+from trainferry.train.data.render.signs.planes import (
+    Planes,
+    as_outline,
+    draw_line,
+    draw_outline,
+    fill_circle,
+    fill_ellipse,
+    fill_shape,
+    in_planes,
+    lay_on,
+)
 from trainferry.train.data.render.signs.schemes import Scheme
 from trainferry.train.data.render.words.background import crop_texture
 from trainferry.train.data.render.words.colours import any_colour, jittered
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.render.words.fonts import CAPITAL_HEIGHT, Mask, Typeface
-from trainferry.train.data.render.words.paint import Canvas, Colour
+from trainferry.train.data.render.words.paint import Colour
 
 _FEET = (
     "Ecrivain", "Peintre", "Poète", "Compositeur", "Homme politique", "Savant", "Résistant",
@@ -79,33 +90,31 @@ def draw_extras(dice: Dice, typeface: Typeface) -> Extras:
     )
 
 
-def add_header(face: Canvas, header: Header, scale: float, scheme: Scheme) -> None:
+def add_header(face: Planes, header: Header, scale: float, scheme: Scheme) -> None:
     import cv2
 
-    height, width = face.shape[:2]
+    height, width = face.shape[1:]
     band = round(header.height * scale)
     if header.ground is not None:
-        face[:band] = header.ground
+        face[:, :band] = in_planes(header.ground)
     line_height = header.mask.shape[0] / CAPITAL_HEIGHT * header.size * scale
     line_width = header.mask.shape[1] / CAPITAL_HEIGHT * header.size * scale * 0.85
     size = max(1, round(min(line_width, width * 0.8))), max(1, round(line_height))
     mask = cv2.resize(header.mask, size, interpolation=cv2.INTER_AREA)
     top, left = max(0, round((band - size[1]) / 2 + 0.04 * height)), (width - size[0]) // 2
-    part = face[top : top + size[1], left : left + size[0]]
-    share = mask[: part.shape[0], :, None].astype(np.float32) * np.float32(1 / 255)
-    part += (np.asarray(header.ink or scheme.ink, np.float32) - part) * share
+    part = face[:, top : top + size[1], left : left + size[0]]
+    share = mask[: part.shape[1]].astype(np.float32) * np.float32(1 / 255)
+    lay_on(part, header.ink or scheme.ink, share)
     if header.underline:
         row = min(height - 1, band + round(0.02 * height))
         start, end = (left, row), (left + size[0], row)
         if header.separate:
             start, end = (0, row), (width, row)
-        cv2.line(face, start, end, scheme.ink, max(1, height // 70), cv2.LINE_AA)
+        draw_line(face, start, end, scheme.ink, max(1, height // 70))
 
 
-def add_shield(face: Canvas, shield: Shield, dice: Dice) -> None:
-    import cv2
-
-    height = face.shape[0]
+def add_shield(face: Planes, shield: Shield, dice: Dice) -> None:
+    height = face.shape[1]
     size = shield.size * height
     left, top = shield.left * height, shield.top * height
     form = ((0, 0), (1, 0), (1, 0.7), (0.5, 1.15), (0, 0.7))
@@ -113,41 +122,37 @@ def add_shield(face: Canvas, shield: Shield, dice: Dice) -> None:
         form = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0.5))
     points = np.array([(left + x * size, top + y * size) for x, y in form])
     first, second = any_colour(dice), any_colour(dice)
-    cv2.fillPoly(face, [np.round(points * 8).astype(np.int32)], first, cv2.LINE_AA, 3)
+    fill_shape(face, as_outline(points), first)
     half = points.copy()
     half[[0, 4]] = points[[1, 2]] if dice.chance(0.5) else points[[0, 4]]
     half[:, 0] = half[:, 0] * 0.5 + (left + size * 0.5) * 0.5
-    cv2.fillPoly(face, [np.round(half * 8).astype(np.int32)], second, cv2.LINE_AA, 3)
+    fill_shape(face, as_outline(half), second)
     if dice.chance(0.6):
         edge = (235.0, 235.0, 235.0) if dice.chance(0.6) else second
-        cv2.polylines(face, [np.round(points * 8).astype(np.int32)], True, edge, 1, cv2.LINE_AA, 3)
+        draw_outline(face, as_outline(points), edge, 1)
 
 
-def add_damage(face: Canvas, extras: Extras, scheme: Scheme, dice: Dice) -> None:
-    import cv2
-
-    height, width = face.shape[:2]
+def add_damage(face: Planes, extras: Extras, scheme: Scheme, dice: Dice) -> None:
+    height, width = face.shape[1:]
     if extras.fade:
-        ramp = np.linspace(-1, 1, height, dtype=np.float32)[:, None, None]
+        ramp = np.linspace(-1, 1, height, dtype=np.float32)[:, None]
         face += ramp * np.float32(extras.fade)
     if extras.dirt > 2:
         kind = dice.pick(("cloud", "grain", "scratches", "leaves"))
         texture = crop_texture(kind, (width, height), dice.between(0.7, 3), dice)
-        face += cv2.cvtColor(texture * np.float32(extras.dirt), cv2.COLOR_GRAY2RGB)
+        face += texture * np.float32(extras.dirt)
     _add_spots(face, extras, scheme, dice)
     _add_stickers(face, extras, dice)
 
 
-def _add_spots(face: Canvas, extras: Extras, scheme: Scheme, dice: Dice) -> None:
-    import cv2
-
-    height, width = face.shape[:2]
+def _add_spots(face: Planes, extras: Extras, scheme: Scheme, dice: Dice) -> None:
+    height, width = face.shape[1:]
     if extras.screws:
         inset = max(3, round(height * dice.between(0.04, 0.1)))
         grey = dice.between(30, 220)
         for x in (inset, width - 1 - inset):
             for y in (inset, height - 1 - inset):
-                cv2.circle(face, (x, y), max(1, height // 60), (grey, grey, grey), -1, cv2.LINE_AA)
+                fill_circle(face, (x, y), max(1, height // 60), (grey, grey, grey))
     for _ in range(extras.rust):
         at_edge = dice.chance(0.75)
         x = dice.whole(0, width)
@@ -155,27 +160,24 @@ def _add_spots(face: Canvas, extras: Extras, scheme: Scheme, dice: Dice) -> None
         widest = 12 if at_edge else 30  # inside it would hide letters from all views
         axes = dice.whole(2, max(3, height // widest)), dice.whole(2, max(3, height // widest))
         colour = jittered((105, 65, 40), 22, dice)
-        cv2.ellipse(face, (x, y), axes, dice.between(0, 180), 0, 360, colour, -1, cv2.LINE_AA)
+        fill_ellipse(face, (x, y), axes, dice.between(0, 180), colour)
         if not at_edge and dice.chance(0.5):  # it runs down
-            cv2.line(face, (x, y), (x, y + axes[1] * 3), scheme.ground, 1, cv2.LINE_AA)
+            draw_line(face, (x, y), (x, y + axes[1] * 3), scheme.ground, 1)
 
 
-def _add_stickers(face: Canvas, extras: Extras, dice: Dice) -> None:
-    import cv2
-
-    height, width = face.shape[:2]
+def _add_stickers(face: Planes, extras: Extras, dice: Dice) -> None:
+    height, width = face.shape[1:]
     for _ in range(extras.stickers):
         middle = np.array([dice.between(0.1, 0.9) * width, dice.between(0.1, 0.9) * height])
         reach = dice.between(0.04, 0.09) * height  # a letter is more than twice as high
         angles = np.sort(np.array([dice.between(0, 2 * np.pi) for _ in range(6)]))
         points = middle + np.stack([np.cos(angles), np.sin(angles)], 1) * reach
         colour = jittered((225, 225, 220), 25, dice) if dice.chance(0.7) else any_colour(dice)
-        cv2.fillPoly(face, [np.round(points * 8).astype(np.int32)], colour, cv2.LINE_AA, 3)
+        fill_shape(face, as_outline(points), colour)
     for _ in range(extras.scribbles):
         points = np.array([[dice.between(0, width), dice.between(0, height)] for _ in range(4)])
-        points = points * 0.5 + points[0] * 0.5
-        line = np.round(points * 8).astype(np.int32)
-        cv2.polylines(face, [line], False, any_colour(dice), dice.whole(1, 3), cv2.LINE_AA, 3)
+        line = as_outline(points * 0.5 + points[0] * 0.5)
+        draw_outline(face, line, any_colour(dice), dice.whole(1, 3), closed=False)
 
 
 def _draw_header(dice: Dice, typeface: Typeface) -> Header | None:

@@ -110,7 +110,7 @@ def draw_plate(wording: Wording, lettering: Lettering, dice: Dice) -> Plate:
         add_header(face, extras.header, scale, scheme)
     if extras.shield:
         add_shield(face, extras.shield, dice)
-        write_over(face, ink, scheme)
+        write_over(face, ink, scheme.ink)  # arms hide no letters
     add_damage(face, extras, scheme, dice)
     return Plate(cut_out(face, scheme), _letter(wording, placed, scale))
 
