@@ -68,11 +68,17 @@ def _stack(placed: Sequence[tuple[int, int, Mask]]) -> Mask:
     left = min(x for x, _, _ in placed)
     width = max(x + mask.shape[1] for x, _, mask in placed) - left
     line = np.zeros((height, width), np.uint8)
+    end = left
     for x, y, mask in placed:
         top = _BASELINE + y
         cut = max(0, -top)
         part = line[top + cut : top + mask.shape[0], x - left : x - left + mask.shape[1]]
-        np.maximum(part, mask[cut : cut + part.shape[0]], out=part)
+        ink = mask[cut : cut + part.shape[0]]
+        if x < end:
+            np.maximum(part, ink, out=part)
+        else:  # nothing is there yet
+            part[:] = ink
+        end = max(end, x + mask.shape[1])
     return line
 
 

@@ -103,10 +103,8 @@ def take_photo(scene: View, photo: Photo, dice: Dice) -> View:
     import cv2
 
     size = scene.shape[0]
-    small: npt.NDArray[Any] = _exposed(scene, photo.table)
-    if photo.resolution < 0.97:
-        side = max(20, round(size * photo.resolution))
-        small = cv2.resize(small, (side, side), interpolation=cv2.INTER_AREA)
+    side = max(20, round(size * photo.resolution)) if photo.resolution < 0.97 else size
+    small: npt.NDArray[Any] = _exposed(scene, photo.table, side)
     defocus = photo.defocus * photo.resolution
     if defocus > 0.25:
         small = cv2.GaussianBlur(small, (0, 0), defocus)
@@ -185,12 +183,26 @@ def _table(dice: Dice, light: Light) -> npt.NDArray[np.uint8]:
     return np.maximum(np.minimum(values * balance * 255, 255), 0).astype(np.uint8)
 
 
-def _exposed(scene: View, table: npt.NDArray[np.uint8]) -> View:
+def _exposed(scene: View, table: npt.NDArray[np.uint8], side: int) -> View:
+    """Return the scene through the table, its side made that small."""
+    import cv2
+
+    size = scene.shape[0]
+    if size % side == 0:
+        exposed = _look_up(scene, table)
+        return np.asarray(cv2.resize(exposed, (side, side), interpolation=cv2.INTER_AREA), np.uint8)
+    # OpenCV adds parts of bytes as floats: having floats at once spares it half of the work.
+    exposed = _look_up(scene, table.astype(np.float32))
+    small = cv2.resize(exposed, (side, side), interpolation=cv2.INTER_AREA)
+    return np.asarray(cv2.convertScaleAbs(small), np.uint8)
+
+
+def _look_up(scene: View, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Look the colours up one by one: OpenCV is twice as quick at that as at all three at once."""
     import cv2
 
     colours = [cv2.LUT(values, row) for values, row in zip(cv2.split(scene), table, strict=True)]
-    return np.asarray(cv2.merge(colours), np.uint8)
+    return np.asarray(cv2.merge(colours))
 
 
 def _noise(size: int, strength: float, dice: Dice) -> npt.NDArray[np.int16]:

@@ -129,21 +129,23 @@ def put_face(scene: View, face: Face, corners: Points) -> None:
     if box is None:
         return
     height, width = face.shape[:2]
-    flat = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32) - 0.5
+    left, top, right, bottom = -0.5, -0.5, width - 0.5, height - 0.5
+    flat = np.array([(left, top), (right, top), (right, bottom), (left, bottom)], np.float32)
     matrix = cv2.getPerspectiveTransform(flat, corners)
     size = SIDE, box[0].stop  # a narrower picture would not be the same to the last bit
     seen = cv2.warpPerspective(face, matrix, size, flags=cv2.INTER_LINEAR)
     part, over = scene[box], seen[box]
     uncovered = cv2.bitwise_not(cv2.extractChannel(over, 3))
-    left = cv2.multiply(part, cv2.cvtColor(uncovered, cv2.COLOR_GRAY2RGB), scale=1 / 255)
-    cv2.add(left, cv2.cvtColor(over, cv2.COLOR_RGBA2RGB), dst=part)
+    behind = cv2.multiply(part, cv2.cvtColor(uncovered, cv2.COLOR_GRAY2RGB), scale=1 / 255)
+    cv2.add(behind, cv2.cvtColor(over, cv2.COLOR_RGBA2RGB), dst=part)
 
 
 def _put_post(scene: View, corners: Points, place: Place, dice: Dice) -> None:
     import cv2
 
     assert place.post is not None
-    wide = place.post_width * float(np.linalg.norm(corners[1] - corners[0]))
+    across = corners[1] - corners[0]
+    wide = place.post_width * float(np.sqrt(across.dot(across)))
     lean = dice.bell(0.04) * SIDE
     x = float(corners[:, 0].sum()) / 4 + dice.bell(0.04) * SIDE
     top = 0.0 if dice.chance(0.45) else float(corners[:2, 1].min()) - dice.low_between(-4, 22)
