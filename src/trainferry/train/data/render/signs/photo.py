@@ -191,7 +191,7 @@ def _exposed(scene: View, table: npt.NDArray[np.uint8], side: int) -> View:
     if size % side == 0:
         exposed = _look_up(scene, table)
         return np.asarray(cv2.resize(exposed, (side, side), interpolation=cv2.INTER_AREA), np.uint8)
-    # OpenCV adds parts of bytes as floats: having floats at once spares it half of the work.
+    # OpenCV adds parts of bytes as floats: given floats, it has the same sums a third sooner.
     exposed = _look_up(scene, table.astype(np.float32))
     small = cv2.resize(exposed, (side, side), interpolation=cv2.INTER_AREA)
     return np.asarray(cv2.convertScaleAbs(small), np.uint8)
