@@ -88,6 +88,8 @@ MEANINGS = {
     "make it square, then cut out the middle",
     "picture.evaluation_size": "pixels of the short side, or of the square, before that cut",
     "PhotoPicture.filter": "`legacy`: as TensorFlow 1 resizes; `antialias`: as Pillow does",
+    "picture.decode": "`scaled`: in training, JPEGs much larger than needed are decoded smaller; "
+    "with the filter `antialias` only",
     "picture.values": "`floats`: training pictures are not rounded to whole values either",
     "picture.mean": "taken off red, green and blue, of 0 to 255",
     "picture.deviation": "then red, green and blue are divided by it",

@@ -16,7 +16,7 @@ from PIL import Image
 from tests.train.data.samples import picture, saved
 from tests.train.data.test_legacy_resize import GOLDEN, synthetic
 from trainferry.errors import PictureError
-from trainferry.train.data import jpeg_region, legacy_resize, pictures
+from trainferry.train.data import jpeg_reduced, jpeg_region, legacy_resize, pictures
 from trainferry.train.data.legacy_resize import resize_legacy
 from trainferry.train.data.photos.crop import (
     Box,
@@ -319,6 +319,7 @@ def draw(
 def clear_decoders() -> None:
     for remembered in (
         pictures._jpeg_decoder,
+        jpeg_reduced._decoder,
         jpeg_region._decoder,
         legacy_resize._opencv,
     ):

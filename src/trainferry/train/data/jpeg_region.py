@@ -19,7 +19,7 @@ from trainferry.train.data.scratch import Scratch
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _BASELINE = (0xC0, 0xC1)
 _SCAN = 0xDA
-_END = b"\xff\xd9"
+END = b"\xff\xd9"
 # To copy the bytes costs about as much as to decode a few rows.
 _LEAST_SHARE_SAVED = 0.1
 
@@ -61,20 +61,30 @@ def decode_rows(data: memoryview, frame: Frame, bottom: int) -> Picture:
     decode = _decoder()
     if decode is None or frame.components not in (1, 3) or frame.height * frame.width > MAX_PIXELS:
         return decode_picture(data)
-    rows = bottom + 2
-    saved = 1 - rows / frame.height
+    upper = end_below(data, frame, bottom + 2)
     try:
-        # A tolerant decoder hides it when a picture is truncated.
-        if frame.height_at is None or saved < _LEAST_SHARE_SAVED or bytes(data[-2:]) != _END:
+        if upper is None:
             return decode(data, buffer=_scratch.bytes("rows", (frame.height, frame.width, 3)))
-        copy = _scratch.bytes("copy", (len(data),))
-        copy[:] = data
-        copy[frame.height_at], copy[frame.height_at + 1] = divmod(rows, 256)
-        # Not strict: there are bytes left that the decoder has no use for.
+        copy, rows = upper
         target = _scratch.bytes("rows", (rows, frame.width, 3))
         return decode(copy, buffer=target, strict=False)
     except ValueError:
         return decode_picture(data)
+
+
+def end_below(data: memoryview, frame: Frame, rows: int) -> tuple[Picture, int] | None:
+    """Return a copy that ends after `rows`, and its rows; None where it cannot, or saves little.
+
+    It lives until the next call. There are bytes left in it that a strict decoder minds.
+    """
+    saved = 1 - rows / frame.height
+    # A tolerant decoder hides it when a picture is truncated.
+    if frame.height_at is None or saved < _LEAST_SHARE_SAVED or bytes(data[-2:]) != END:
+        return None
+    copy = _scratch.bytes("copy", (len(data),))
+    copy[:] = data
+    copy[frame.height_at], copy[frame.height_at + 1] = divmod(rows, 256)
+    return copy, rows
 
 
 def _segments(data: memoryview) -> Iterator[tuple[int, int]]:

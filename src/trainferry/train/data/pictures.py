@@ -13,7 +13,7 @@ import warnings
 import zlib
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ Filter: TypeAlias = Literal["antialias", "bilinear"]
 MAX_PIXELS = 64_000_000
 _FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 # All that Pillow's readers raise on damaged files.
-_DAMAGED = (
+DAMAGED = (
     *(OSError, SyntaxError, ValueError, EOFError, LookupError, TypeError),
     *(OverflowError, RuntimeError, struct.error, zlib.error),
 )
@@ -92,16 +92,25 @@ def resize_into(target: Picture, picture: Picture, filter: Filter) -> None:
     if picture.shape == target.shape:
         target[...] = picture
     elif filter == "antialias":
-        image = _image_of(picture)
-        size = (target.shape[1], target.shape[0])
-        values = image.resize(size, Image.Resampling.BILINEAR).tobytes()
-        target[...] = np.frombuffer(values, np.uint8).reshape(target.shape)
+        resize_part_into(target, picture, (0, 0, picture.shape[1], picture.shape[0]))
     elif filter == "bilinear":
         _resize_with_opencv(target, picture)
     else:
         raise DataError(
             f"no filter called {filter!r}", hint='the filters are "antialias" and "bilinear"'
         )
+
+
+def resize_part_into(
+    target: NDArray[Any], picture: Picture, part: tuple[float, float, float, float]
+) -> None:
+    """Resize with "antialias" what lies within left, top, right and lower edge.
+
+    Edges may lie within a pixel. Values are whole, whatever the type of `target`.
+    """
+    size = (target.shape[1], target.shape[0])
+    values = _image_of(picture).resize(size, Image.Resampling.BILINEAR, part).tobytes()
+    target[...] = np.frombuffer(values, np.uint8).reshape(target.shape)
 
 
 def _image_of(picture: Picture) -> Image.Image:
@@ -221,7 +230,7 @@ def _decode_with_pillow(view: memoryview) -> Picture:
         raise PictureError(
             f"the bytes are no picture: they start with {bytes(view[:8])!r}", hint=_HINT
         ) from None
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise PictureError(f"the picture is damaged: {error}", hint=_HINT) from error
 
 

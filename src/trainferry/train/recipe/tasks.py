@@ -68,8 +68,10 @@ class PhotoPicture:
 
     `crop` "distorted_box" is TensorFlow's `sample_distorted_bounding_box`, "random_resized"
     the one usual with PyTorch. `filter` "legacy" samples as TensorFlow 1 does, without half
-    pixels. With `values` "bytes", training pictures are rounded to whole values on their way
-    to the device; those of an evaluation never are.
+    pixels. With `decode` "scaled" and the filter "antialias", a JPEG whose box is much larger
+    than what the network sees is decoded smaller in training; all else is decoded whole. With
+    `values` "bytes", training pictures are rounded to whole values on their way to the device;
+    those of an evaluation never are.
     """
 
     height: int = 224
@@ -82,6 +84,7 @@ class PhotoPicture:
     evaluation: Literal["short_side", "squash"] = "short_side"
     evaluation_size: int = 256
     filter: Literal["legacy", "antialias"] = "legacy"
+    decode: Literal["whole", "scaled"] = "whole"
     values: Literal["bytes", "floats"] = "bytes"
     mean: tuple[float, ...] = (123.68, 116.78, 103.94)
     deviation: tuple[float, ...] = (1.0, 1.0, 1.0)

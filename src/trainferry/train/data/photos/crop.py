@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from trainferry.train.data.jpeg_reduced import SCALES, decode_reduced
 from trainferry.train.data.jpeg_region import Frame, decode_rows, find_frame
 from trainferry.train.data.legacy_resize import Floats, resize_legacy_into, resize_legacy_part
 from trainferry.train.data.pictures import (
     Picture,
     decode_picture,
-    resize_into,
+    resize_part_into,
     resize_picture,
 )
 from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 Corners: TypeAlias = tuple[float, float, float, float]
 
 _LEAST_COVERED = np.float32(0.1)
+# Of the box, times what the network sees. With less, sharp photographs come out sharper than
+# those of an evaluation: by 1 to 2 levels in the mean, instead of less than one.
+_LEAST_LEFT = 1.5
 
 
 class Box(NamedTuple):
@@ -81,18 +85,28 @@ def make_training(draw: Draw, picture: PhotoPicture, target: NDArray[Any]) -> No
 
     As in the originals, a picture is mirrored before it is resized.
     """
+    scale = choose_scale(draw.box, picture)
+    if scale > 1 and _make_reduced(draw, scale, target):
+        return
     if draw.frame is not None:
         decoded = decode_rows(draw.data, draw.frame, draw.box.top + draw.box.height)
     else:
         assert draw.decoded is not None
         decoded = draw.decoded
     part = _cut(decoded, draw.box)
-    if draw.mirrored:
-        part = part[:, ::-1]
     if picture.filter == "legacy":
-        resize_legacy_into(target, part)
+        resize_legacy_into(target, part[:, ::-1] if draw.mirrored else part)
     else:
-        _resize_smoothly(target, part)
+        part = _mirror(part) if draw.mirrored else part
+        resize_part_into(target, part, (0, 0, draw.box.width, draw.box.height))
+
+
+def choose_scale(box: Box, picture: PhotoPicture) -> int:
+    """Return how many times smaller the picture may be decoded, 1 for not at all."""
+    if picture.decode == "whole" or picture.filter == "legacy":
+        return 1
+    least = min(box.height / picture.height, box.width / picture.width) / _LEAST_LEFT
+    return next((scale for scale in SCALES if scale <= least), 1)
 
 
 def training_picture(
@@ -180,14 +194,29 @@ def _cut(picture: Picture, box: Box) -> Picture:
     return picture[box.top : box.top + box.height, box.left : box.left + box.width]
 
 
-def _resize_smoothly(target: NDArray[Any], part: Picture) -> None:
-    if part.strides[1] < 0:  # numpy mirrors whole pixels faster than single values
-        pixels = part[:, ::-1].view(np.dtype((np.void, part.shape[2])))[:, ::-1]
-        part = np.ascontiguousarray(pixels).view(np.uint8)
-    if target.dtype == np.uint8:
-        resize_into(target, part, "antialias")
-    else:
-        target[...] = resize_picture(part, target.shape[0], target.shape[1], "antialias")
+def _make_reduced(draw: Draw, scale: int, target: NDArray[Any]) -> bool:
+    """Tell whether the picture could be decoded smaller; its box may begin within a pixel."""
+    box = draw.box
+    bottom, right = box.top + box.height, box.left + box.width
+    if draw.frame is None:
+        return False
+    reduced = decode_reduced(draw.data, draw.frame, bottom, scale)
+    if reduced is None:
+        return False
+    top, left = box.top // scale, box.left // scale
+    high, wide = -(-bottom // scale) - top, -(-right // scale) - left
+    part = _cut(reduced, Box(top, left, high, wide))
+    begin, end = box.left / scale - left, right / scale - left
+    if draw.mirrored:
+        part, begin, end = _mirror(part), wide - end, wide - begin
+    resize_part_into(target, part, (begin, box.top / scale - top, end, bottom / scale - top))
+    return True
+
+
+def _mirror(part: Picture) -> Picture:
+    """Numpy mirrors whole pixels faster than single values."""
+    pixels = part.view(np.dtype((np.void, part.shape[2])))[:, ::-1]
+    return np.ascontiguousarray(pixels).view(np.uint8)
 
 
 def _propose(
