@@ -84,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
             batch = recipe.loop.batch
             each = batch // group.ranks
             say(f"{group.ranks} ranks, batch {batch} = {group.ranks} x {each}, {group.library}")
+        recipe = _as_started(arguments, recipe, group, say)
         built = _build(arguments, recipe, device, group, say)
         ended = train_run(built, describe_device(device), switches)
     if place.rank == 0:
@@ -157,6 +158,20 @@ def _train_shown(built: Run, device: str, switches: Sequence[Switch], stop: Stop
     finally:
         for output in outputs:
             output.close()
+
+
+def _as_started(
+    arguments: argparse.Namespace, recipe: Recipe, group: Group, say: Callable[[str], None]
+) -> Recipe:
+    """Let a run that is older than a key go on as before, unless --set says otherwise."""
+    from trainferry.train.build import values_before
+    from trainferry.train.recipe.read import read_recipe, recipe_differences
+
+    before = group.ask_first(lambda: values_before(arguments.folder, recipe))
+    started = read_recipe(arguments.recipe, [*before, *arguments.set])
+    for key, (was, now) in recipe_differences(started, recipe).items():
+        say(f"{key} stays {was!r}: this run began before recipe `{recipe.name}` said {now!r}")
+    return started
 
 
 def _build(

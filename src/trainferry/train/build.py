@@ -32,7 +32,12 @@ from trainferry.train.gradients import GradientMean
 from trainferry.train.norms import keep_norms_exact, synchronise_norms
 from trainferry.train.optimizer import build_optimizer
 from trainferry.train.ranks import check_same_run, check_split
-from trainferry.train.recipe.read import read_recipe, recipe_differences, recipe_to_toml
+from trainferry.train.recipe.read import (
+    read_recipe,
+    recipe_differences,
+    recipe_to_toml,
+    unsaid_values,
+)
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe, SpellRecipe
 from trainferry.train.run import Run
@@ -174,6 +179,15 @@ def saved_recipe(folder: Path, overrides: Sequence[str] = ()) -> Recipe:
             hint="give the folder that was passed to `trainferry train --run`",
         )
     return read_recipe(path, overrides)
+
+
+def values_before(folder: Path, recipe: Recipe) -> list[str]:
+    """Return `key=value` of what the run in a folder was trained with before there was the key."""
+    path = folder / "recipe.toml"
+    if not path.is_file():
+        return []
+    unsaid = unsaid_values(path, recipe)
+    return [f"{key}={value}" for key, value in unsaid.items() if key not in MAY_CHANGE]
 
 
 def open_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> None:

@@ -84,6 +84,22 @@ def recipe_differences(one: Recipe, other: Recipe) -> dict[str, tuple[Any, Any]]
     return differences
 
 
+def unsaid_values(path: Path, recipe: Recipe) -> dict[str, str]:
+    """Return what a file leaves to the defaults, as `section.key`: value.
+
+    A saved recipe says all that there was when its run began. A key that came later begins with
+    what everybody had before it: so its default is what that run was trained with.
+    """
+    tables = _read_tables(path)
+    return {
+        f"{section}.{field.name}": _toml_value(field.default)
+        for section, kind in _find_sections(tables, str(path)).items()
+        if kind is sections_of(recipe)[section]
+        for field in fields(kind)
+        if field.name not in tables.get(section, {})
+    }
+
+
 def sections_of(recipe: Recipe) -> dict[str, type]:
     """Return the sections a recipe has, which follow from its network."""
     return SECTIONS[recipe.network.name]
