@@ -45,6 +45,17 @@ def test_a_tree_is_packed_checked_and_unpacked(
         assert (tmp_path / "back" / split / place).read_bytes() == path.read_bytes()
 
 
+def test_photographs_are_packed_smaller(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = make_tree(tmp_path / "source", "cat", "dog")
+    options = ("--short-side", "16", "--processes", "1", "--json")
+    assert _run("folder", source, "--to", tmp_path / "out", *options) == 0
+    assert json.loads(capsys.readouterr().out)["rewritten"] == {"JPEG made smaller": 6}
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words" / "gt.tsv").write_text("a.jpg\ta\n")
+    with pytest.raises(UsageError, match="--short-side are for class folders"):
+        _run("folder", tmp_path / "words", "--to", tmp_path / "out", *options)
+
+
 def test_one_split_or_file_is_unpacked_without_a_folder_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -164,9 +164,10 @@ def run_alphabet(arguments: argparse.Namespace) -> int:
 def _pack_words(arguments: argparse.Namespace) -> int:
     from trainferry.train.data.words.folder import FolderOptions, pack_folder
 
-    if arguments.validation or arguments.names:
+    if arguments.validation or arguments.names or arguments.short_side:
         raise UsageError(
-            "--validation and --names are for class folders, and this folder has a gt.tsv",
+            "--validation, --names and --short-side are for class folders, and this folder has a "
+            "gt.tsv",
             hint="leave them out; use --split for each set of words",
         )
     options = FolderOptions(arguments.split, arguments.layout or "encoded", arguments.processes)
@@ -245,6 +246,13 @@ def _add_folder(commands: Subparsers) -> None:
     )
     parser.add_argument(
         "--names", type=Path, metavar="FILE", help="folder and class name on each line"
+    )
+    parser.add_argument(
+        "--short-side",
+        type=positive,
+        default=0,
+        metavar="PIXELS",
+        help="make photographs smaller whose short side is longer than this (such as 512)",
     )
     parser.add_argument(
         "--layout",

@@ -76,7 +76,11 @@ def pack_classes(arguments: argparse.Namespace) -> int:
             hint="leave it out",
         )
     options = PhotoFolderOptions(
-        arguments.split, arguments.validation, arguments.names, arguments.processes
+        arguments.split,
+        arguments.validation,
+        arguments.names,
+        arguments.processes,
+        arguments.short_side,
     )
     with progress_bar("pictures") as progress:
         report = pack_photo_folder(arguments.source, arguments.to, options, progress)

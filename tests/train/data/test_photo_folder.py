@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -17,6 +19,7 @@ from trainferry.train.data.photos.folder import PhotoFolderOptions, pack_photo_f
 from trainferry.train.data.photos.records import PhotoRecords, find_photo_records, read_classes
 from trainferry.train.data.photos.report import PhotoReport
 from trainferry.train.data.photos.unpack import unpack_photos
+from trainferry.train.data.pictures import decode_picture
 from trainferry.train.data.tfrecord import write_records
 
 
@@ -184,6 +187,49 @@ def test_files_have_a_handy_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(photo_folder, "SHARD_BYTES", size / 3)
     report = pack(source, tmp_path / "out")
     assert [path.name for path in report.files] == [f"train-0000{n}-of-00003" for n in range(3)]
+
+
+def test_only_photographs_with_a_longer_short_side_are_made_smaller(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "a", "b", each=1)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # held upright; whoever reads the record sees it lying, as without the option
+    stored = picture(3, 150, 201)
+    files = {
+        "a/large.jpg": saved(Image.fromarray(stored), "JPEG", quality=95, exif=exif),
+        "a/large.png": saved(Image.fromarray(stored), "PNG"),
+        "a/long.jpg": saved(Image.fromarray(picture(4, 48, 900)), "JPEG"),
+        "b/small.png": saved(Image.fromarray(picture(5, 20, 30)), "PNG"),
+    }
+    for name, data in files.items():
+        (source / name).write_bytes(data)
+    report = pack(source, tmp_path / "out", short_side=48)
+    assert Counter(kind for _, kind in report.rewritten) == {
+        "JPEG made smaller": 1,
+        "PNG made smaller": 1,
+        "PNG": 1,
+    }
+    assert "short side: 48 at most; JPEG quality 92 if larger" in report.summary()
+    assert "1 JPEG made smaller" in report.summary()
+    records = open_split(tmp_path / "out", "train")
+    found = {sample.name: sample for sample in map(records.sample, range(len(records)))}
+    assert bytes(found["long.jpg"].encoded) == files["a/long.jpg"]
+    expected = Image.fromarray(stored).resize((64, 48), Image.Resampling.BILINEAR)
+    for name in ("large.jpg", "large.png"):
+        seen = decode_picture(found[name].encoded).astype(int)
+        assert seen.shape == (48, 64, 3)
+        assert np.abs(seen - np.array(expected)).mean() < 3
+    assert decode_picture(found["small.png"].encoded).shape == (20, 30, 3)
+
+
+def test_records_of_another_short_side_are_not_mixed(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "a", "b")
+    pack(source, tmp_path / "out", short_side=16)
+    again = pack(source, tmp_path / "out", short_side=16)
+    assert again.kept_files == 1
+    assert len(again.rewritten) == 8
+    for other in (0, 20):
+        with pytest.raises(DataError, match="other data or options"):
+            pack(source, tmp_path / "out", short_side=other)
 
 
 def test_records_unpack_into_the_tree_they_came_from(tmp_path: Path) -> None:

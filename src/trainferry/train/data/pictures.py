@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Picture: TypeAlias = NDArray[np.uint8]
 Filter: TypeAlias = Literal["antialias", "bilinear"]
+Subsampling: TypeAlias = Literal["4:4:4", "4:2:0"]
 
 MAX_PIXELS = 64_000_000
 _FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
@@ -57,14 +58,14 @@ def decode_picture(data: Buffer) -> Picture:
     return _decode_with_pillow(view)
 
 
-def encode_jpeg(picture: Picture, quality: int) -> bytes:
-    """Encode RGB with full colour resolution."""
+def encode_jpeg(picture: Picture, quality: int, subsampling: Subsampling = "4:4:4") -> bytes:
+    """Encode RGB, with full colour resolution unless told otherwise."""
     if picture.ndim != 3 or picture.shape[2] != 3 or picture.dtype != np.uint8:
         raise DataError(
             f"a picture of shape {picture.shape} and type {picture.dtype}",
             hint="pass uint8 values, height x width x 3, RGB",
         )
-    return _jpeg_encoder()(picture, quality)
+    return _jpeg_encoder()(picture, quality, subsampling)
 
 
 def encode_png(picture: Picture) -> bytes:
@@ -190,7 +191,7 @@ def _decode_with_opencv(view: memoryview) -> Picture | None:
 
 
 @cache
-def _jpeg_encoder() -> Callable[[Picture, int], bytes]:
+def _jpeg_encoder() -> Callable[[Picture, int, Subsampling], bytes]:
     try:
         import cv2  # noqa: F401 - only whether it is there
     except ImportError:
@@ -198,19 +199,23 @@ def _jpeg_encoder() -> Callable[[Picture, int], bytes]:
     return _encode_with_opencv
 
 
-def _encode_with_opencv(picture: Picture, quality: int) -> bytes:
+def _encode_with_opencv(picture: Picture, quality: int, subsampling: Subsampling) -> bytes:
     import cv2
 
-    full_colour = cv2.IMWRITE_JPEG_SAMPLING_FACTOR, cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444
-    flags = (cv2.IMWRITE_JPEG_QUALITY, quality, *full_colour)
+    factors = {
+        "4:4:4": cv2.IMWRITE_JPEG_SAMPLING_FACTOR_444,
+        "4:2:0": cv2.IMWRITE_JPEG_SAMPLING_FACTOR_420,
+    }
+    sampling = cv2.IMWRITE_JPEG_SAMPLING_FACTOR, factors[subsampling]
+    flags = (cv2.IMWRITE_JPEG_QUALITY, quality, *sampling)
     done, data = cv2.imencode(".jpg", cv2.cvtColor(picture, cv2.COLOR_RGB2BGR), flags)
-    return data.tobytes() if done else _encode_with_pillow(picture, quality)
+    return data.tobytes() if done else _encode_with_pillow(picture, quality, subsampling)
 
 
-def _encode_with_pillow(picture: Picture, quality: int) -> bytes:
+def _encode_with_pillow(picture: Picture, quality: int, subsampling: Subsampling) -> bytes:
     target = io.BytesIO()
     Image.fromarray(np.ascontiguousarray(picture)).save(
-        target, "JPEG", quality=quality, subsampling=0
+        target, "JPEG", quality=quality, subsampling=subsampling
     )
     return target.getvalue()
 

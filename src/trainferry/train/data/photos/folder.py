@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trainferry.errors import DataError, UsageError
 from trainferry.train.data.photos.classes import PhotoClass, find_classes
 from trainferry.train.data.photos.imagenet_classes import read_class_file
-from trainferry.train.data.photos.pack import Photo, PhotoSplit, pack_photos
+from trainferry.train.data.photos.pack import SMALLER_QUALITY, Photo, PhotoSplit, pack_photos
 from trainferry.train.data.photos.report import PhotoReport
 from trainferry.train.data.photos.tree import (
     VALIDATION_FOLDERS,
@@ -28,12 +29,16 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class PhotoFolderOptions:
-    """How a class-per-folder tree becomes records; `validation` is the share split off."""
+    """How a class-per-folder tree becomes records; `validation` is the share split off.
+
+    Photographs with a longer `short_side` are made smaller; 0 keeps them as they are.
+    """
 
     split: str = "train"
     validation: float = 0.0
     names: Path | None = None
     processes: int = 1
+    short_side: int = 0
 
 
 def pack_photo_folder(
@@ -51,12 +56,18 @@ def pack_photo_folder(
         _check_known(tree, labels)
         if options.validation and name == "train":
             kept, apart = _split_off(tree, options.validation)
-            splits.append(_build_split("train", tree.root, kept, labels))
-            splits.append(_build_split("validation", tree.root, apart, labels))
+            parts = {"train": kept, "validation": apart}
         else:
-            splits.append(_build_split(name, tree.root, tree.pictures, labels))
-    report = pack_photos(splits, classes, folder, options.processes, progress)
+            parts = {name: tree.pictures}
+        for part, pictures in parts.items():
+            photos = _number(pictures, labels)
+            shards = _count_shards(tree.root, photos, options.short_side)
+            splits.append(PhotoSplit(part, tree.root, photos, shards))
+    side = options.short_side
+    report = pack_photos(splits, classes, folder, options.processes, progress, short_side=side)
     report.notes = [f"classes: {len(classes):,}, in classes.json"]
+    if side:
+        report.notes.append(f"short side: {side} at most; JPEG quality {SMALLER_QUALITY} if larger")
     report.notes += [note for tree in trees.values() for note in tree.notes()]
     return report
 
@@ -133,9 +144,12 @@ def _split_off(tree: ClassTree, share: float) -> tuple[dict[str, list[str]], dic
     return kept, apart
 
 
-def _build_split(
-    name: str, root: Path, pictures: Mapping[str, list[str]], labels: Mapping[str, int]
-) -> PhotoSplit:
-    photos = [Photo(path, labels[one]) for one, paths in pictures.items() for path in paths]
-    size = sum((root / photo.path).stat().st_size for photo in photos)
-    return PhotoSplit(name, root, photos, min(max(1, round(size / SHARD_BYTES)), len(photos) or 1))
+def _number(pictures: Mapping[str, list[str]], labels: Mapping[str, int]) -> list[Photo]:
+    return [Photo(path, labels[one]) for one, paths in pictures.items() for path in paths]
+
+
+def _count_shards(root: Path, photos: Sequence[Photo], short_side: int) -> int:
+    """Aim at files of a handy size; what is made smaller has less than a byte for each pixel."""
+    most = short_side**2 or math.inf
+    size = sum(min((root / photo.path).stat().st_size, most) for photo in photos)
+    return min(max(1, round(size / SHARD_BYTES)), len(photos) or 1)

@@ -23,7 +23,7 @@ from trainferry.train.data.photos.classes import PhotoClass, write_classes
 from trainferry.train.data.photos.example import Boxes
 from trainferry.train.data.photos.records import has_photo_records
 from trainferry.train.data.photos.report import PhotoReport
-from trainferry.train.data.pictures import decode_picture, encode_jpeg
+from trainferry.train.data.pictures import Picture, decode_picture, encode_jpeg, resize_picture
 from trainferry.train.data.tfrecord import RecordFile, RecordWriter
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.workers import map_in_processes
@@ -31,6 +31,7 @@ from trainferry.train.data.workers import map_in_processes
 _SEED = 12345
 _FACTS = "packed.json"
 _QUALITY = 100  # as the originals write pictures again
+SMALLER_QUALITY = 92  # and colours at half the resolution, as cameras do
 
 
 class Photo(NamedTuple):
@@ -58,14 +59,19 @@ def pack_photos(
     folder: Path,
     processes: int,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    short_side: int = 0,
 ) -> PhotoReport:
-    """Write all splits, shuffled, and `classes.json`; finished shards of before are kept."""
-    _begin(splits, classes, folder)
+    """Write all splits, shuffled, and `classes.json`; finished shards of before are kept.
+
+    With a `short_side`, photographs whose short side is longer are made smaller.
+    """
+    _begin(splits, classes, folder, short_side)
     report = PhotoReport()
     total, done = sum(len(split.photos) for split in splits), 0
     for split in splits:
         jobs = _share_out(split, folder)
-        context = _Context(split.name, split.source, tuple(classes), split.boxes)
+        context = _Context(split.name, split.source, tuple(classes), split.boxes, short_side)
         parts = map_in_processes(_pack_shard, jobs, processes, _prepare, (context,))
         packed = PhotoReport()
         for job, part in zip(jobs, parts, strict=True):
@@ -78,14 +84,19 @@ def pack_photos(
     return report
 
 
-def encode_photo(data: bytes) -> tuple[bytes, tuple[int, int], str]:
+def encode_photo(data: bytes, short_side: int = 0) -> tuple[bytes, tuple[int, int], str]:
     """Return a grey or RGB JPEG, its height and width, and what it was if it was another.
 
-    Raises PictureError for what is no whole picture.
+    A `short_side` makes larger ones smaller, as they are stored: whoever reads them pays no heed to
+    EXIF either. Raises PictureError for what is no whole picture.
     """
     picture = decode_picture(data)
     kind = _other_kind(data)
-    if kind:
+    if short_side and min(picture.shape[:2]) > short_side:
+        picture = _shrink(picture, short_side)
+        data = encode_jpeg(picture, SMALLER_QUALITY, "4:2:0")
+        kind = f"{kind or 'JPEG'} made smaller"
+    elif kind:
         data = encode_jpeg(picture, _QUALITY)
     return data, (picture.shape[0], picture.shape[1]), kind
 
@@ -94,10 +105,19 @@ def rewritten_list(target: Path) -> Path:
     return target.with_name(f"{target.stem}.rewritten.tsv")
 
 
-def _begin(splits: Sequence[PhotoSplit], classes: Sequence[PhotoClass], folder: Path) -> None:
+def _shrink(picture: Picture, short_side: int) -> Picture:
+    ratio = short_side / min(picture.shape[:2])
+    height, width = (round(side * ratio) for side in picture.shape[:2])
+    return resize_picture(picture, height, width, "antialias")
+
+
+def _begin(
+    splits: Sequence[PhotoSplit], classes: Sequence[PhotoClass], folder: Path, short_side: int
+) -> None:
     """Refuse to mix with records of other data or options, then say what is being packed."""
     known = read_facts(folder / _FACTS)
-    facts = {split.name: _facts_of(split, classes) for split in splits}
+    smaller = {"short_side": short_side} if short_side else {}
+    facts = {split.name: {**_facts_of(split, classes), **smaller} for split in splits}
     for name, wanted in facts.items():
         if known.get(name) != wanted and has_photo_records(folder, name):
             raise DataError(
@@ -133,6 +153,7 @@ class _Context(NamedTuple):
     source: Path
     classes: tuple[PhotoClass, ...]
     boxes: XmlBoxes | None
+    short_side: int
 
 
 _in_process: list[_Context] = []
@@ -184,7 +205,7 @@ def _pack_shard(job: _Job) -> PhotoReport:
 def _build_record(context: _Context, photo: Photo) -> tuple[bytes, str, int]:
     path = context.source / photo.path
     try:
-        data, (height, width), kind = encode_photo(path.read_bytes())
+        data, (height, width), kind = encode_photo(path.read_bytes(), context.short_side)
     except OSError as error:
         raise _SkippedError("picture cannot be read", error.strerror or str(error)) from None
     except PictureError as error:
