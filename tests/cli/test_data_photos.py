@@ -56,6 +56,18 @@ def test_photographs_are_packed_smaller(tmp_path: Path, capsys: pytest.CaptureFi
         _run("folder", tmp_path / "words", "--to", tmp_path / "out", *options)
 
 
+def test_large_photographs_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = make_photo_data(tmp_path / "data", size=160)
+    small = ("picture.height=32", "picture.width=32", "picture.evaluation_size=32")
+    options = [part for one in small for part in ("--set", one)]
+    assert _run("check", folder, "--processes", "1", *options) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("large: half of the photographs")
+    assert _run("check", folder, "--processes", "1", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["short_side"] == 160
+    assert _run("check", folder, "--processes", "1") == 0
+    assert "large:" not in capsys.readouterr().out
+
+
 def test_one_split_or_file_is_unpacked_without_a_folder_of_its_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -127,11 +127,12 @@ def run_unpack(arguments: argparse.Namespace) -> int:
 
 def run_check(arguments: argparse.Namespace) -> int:
     from trainferry.train.recipe.read import read_recipe
-    from trainferry.train.recipe.tasks import ClassifyRecipe, SpellRecipe
+    from trainferry.train.recipe.tasks import ClassifyRecipe, PhotoPicture, SpellRecipe
 
     recipe = read_recipe(arguments.recipe or _usual_recipe(arguments), arguments.set)
     if isinstance(recipe.task, ClassifyRecipe):
-        return check_classes(arguments, recipe.task)
+        assert isinstance(recipe.picture, PhotoPicture)
+        return check_classes(arguments, recipe.task, recipe.picture)
     if isinstance(recipe.task, SpellRecipe):
         return check_texts(arguments, recipe, recipe.task)
     return _check_words(arguments, recipe, recipe.task.max_length)

@@ -13,7 +13,7 @@ from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
-    from trainferry.train.recipe.tasks import ClassifyRecipe
+    from trainferry.train.recipe.tasks import ClassifyRecipe, PhotoPicture
 
 
 def add_imagenet(commands: Subparsers) -> None:
@@ -120,7 +120,9 @@ def unpack_classes(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def check_classes(arguments: argparse.Namespace, task: ClassifyRecipe) -> int:
+def check_classes(
+    arguments: argparse.Namespace, task: ClassifyRecipe, picture: PhotoPicture
+) -> int:
     from trainferry.train.data.photos.check import check_photos
     from trainferry.train.data.photos.records import (
         PhotoRecords,
@@ -128,6 +130,7 @@ def check_classes(arguments: argparse.Namespace, task: ClassifyRecipe) -> int:
         has_photo_records,
         read_classes,
     )
+    from trainferry.train.data.photos.sizes import describe_large, find_short_side
 
     source: Path = arguments.source
     folder = data_folder(source)
@@ -147,5 +150,7 @@ def check_classes(arguments: argparse.Namespace, task: ClassifyRecipe) -> int:
             processes=arguments.processes,
             progress=progress,
         )
-    print_result(arguments, check.to_json(), check.summary())
+    side = find_short_side(records, check.kept)
+    summary = "\n".join(filter(None, (check.summary(), describe_large(side, picture))))
+    print_result(arguments, {**check.to_json(), "short_side": side}, summary)
     return 0 if len(check.kept) else 1

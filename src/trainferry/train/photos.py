@@ -24,6 +24,7 @@ from trainferry.train.data.photos.records import (
     has_photo_records,
     read_classes,
 )
+from trainferry.train.data.photos.sizes import describe_large, find_short_side
 from trainferry.train.data.photos.source import PhotoSource
 from trainferry.train.data.synthetic import SyntheticSource
 from trainferry.train.networks.densenet import DenseNet
@@ -67,6 +68,8 @@ def training_source(
     _check_names(recipe, data, records)
     check = check_photos(records, _task(recipe).classes)
     say(check.summary())
+    if large := describe_large(find_short_side(records, check.kept), _picture(recipe)):
+        say(large)
     require_enough(check, recipe.data.minimum_kept)
     source = _source(recipe, records, check.kept)
     return dataclasses.replace(source, packed=recipe.data.jpeg == "device")
