@@ -57,14 +57,13 @@ def test_photographs_are_packed_smaller(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_large_photographs_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = make_photo_data(tmp_path / "data", size=160)
-    small = ("picture.height=32", "picture.width=32", "picture.evaluation_size=32")
-    options = [part for one in small for part in ("--set", one)]
-    assert _run("check", folder, "--processes", "1", *options) == 0
+    large = make_photo_data(tmp_path / "large", train=4, val=0, size=1024)
+    assert _run("check", large, "--processes", "1") == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("large: half of the photographs")
-    assert _run("check", folder, "--processes", "1", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["short_side"] == 160
-    assert _run("check", folder, "--processes", "1") == 0
+    assert _run("check", large, "--processes", "1", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["short_side"] == 1024
+    usual = make_photo_data(tmp_path / "usual", train=4, val=0)
+    assert _run("check", usual, "--processes", "1") == 0
     assert "large:" not in capsys.readouterr().out
 
 

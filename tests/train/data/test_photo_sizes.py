@@ -47,3 +47,4 @@ def test_photographs_of_a_usual_size_are_not_talked_about() -> None:
     for side in (0, 256, 375, 750, 1023):
         assert describe_large(side, PhotoPicture()) == ""
     assert describe_large(1024, PhotoPicture())
+    assert describe_large(1024, PhotoPicture(evaluation_size=300)) == ""

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 Corners: TypeAlias = tuple[float, float, float, float]
 
 _LEAST_COVERED = np.float32(0.1)
-# Of the box, times what the network sees. With less, sharp photographs come out sharper than
-# those of an evaluation: by 1 to 2 levels in the mean, instead of less than one.
+# Of the box, times what the network sees: with less, pictures of sharp photographs differ by 1 to
+# 2 levels in the mean from those that an evaluation would make, with this by less than one.
 _LEAST_LEFT = 1.5
 
 

@@ -11,6 +11,7 @@ from trainferry.train.data.photos.records import PhotoRecords
 from trainferry.train.recipe.tasks import PhotoPicture
 
 _LOOKED_AT = 32
+_ENOUGH = 512
 _MUCH_LARGER = 2.0  # in each direction
 
 
@@ -28,11 +29,8 @@ def find_short_side(records: PhotoRecords, kept: Positions) -> int:
 
 
 def describe_large(short_side: int, picture: PhotoPicture) -> str:
-    """Say what photographs cost that are much larger than needed; "" for all others.
-
-    Twice the size of an evaluation leaves enough for cuts of a quarter of the area.
-    """
-    enough = 2 * picture.evaluation_size
+    """Say what photographs cost that are much larger than needed; "" for all others."""
+    enough = max(_ENOUGH, 2 * picture.evaluation_size)  # a cut of a quarter is as large as needed
     if short_side < _MUCH_LARGER * enough:
         return ""
     return (
