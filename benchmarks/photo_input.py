@@ -4,6 +4,9 @@ All do the same work: read a record, draw a box, decode, cut, resize to 224 x 22
 subtract the mean, and put float32 values into batches. They work on the same files and the
 same core and take turns, so that other work on the machine meets all of them. TensorFlow runs
 in interpreters of its own, from Python 3.7 on, which need no other package.
+
+With --recipes, ours alone make bytes as these recipes say, and where a recipe decodes large
+photographs smaller, whole as well.
 """
 
 from __future__ import annotations
@@ -19,8 +22,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +83,10 @@ def main() -> int:
 
 def measure(arguments: argparse.Namespace, path: Path) -> dict[str, list[Measurement]]:
     """Let every contender read the records, in turns; the first round only warms up."""
-    works = our_contenders(path, arguments.batch)
+    if arguments.recipes:
+        works = recipe_contenders(path, arguments.batch, arguments.recipes)
+    else:
+        works = our_contenders(path, arguments.batch)
     turns: dict[str, Callable[[], Measurement]] = {
         name: lambda work=work: _time(work, arguments.seconds)  # type: ignore[misc]
         for name, work in works.items()
@@ -103,37 +110,15 @@ def measure(arguments: argparse.Namespace, path: Path) -> dict[str, list[Measure
 
 def our_contenders(path: Path, batch: int) -> dict[str, Work]:
     """Return what runs in this process; the first is what the others are compared with."""
-    import numpy as np
     import torch
 
-    from trainferry.train.data.photos.records import PhotoRecords
-    from trainferry.train.data.photos.source import PhotoSource
     from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 
-    torch.set_num_threads(1)
-    if "opencv-python-headless" in _versions():
-        import cv2
-
-        cv2.setNumThreads(0)
-    records = PhotoRecords([path])
-    everything = np.arange(len(records), dtype=np.int64)
-    source = PhotoSource(
-        records=records,
-        kept=everything,
-        labels=records.labels(),
-        first_label=1,
-        names=("photograph",),
-        picture=PhotoPicture(height=SIDE, width=SIDE, mean=MEAN),
-        augment=PhotoAugment(flip=0.5),
-    )
+    records = _open(path)
+    picture = PhotoPicture(height=SIDE, width=SIDE, mean=MEAN)
+    make_bytes = _bytes_of(records, picture, PhotoAugment(flip=0.5), batch)
     mean = torch.tensor(MEAN * SIDE)
     values = torch.empty(batch, SIDE, SIDE * 3)
-    order = _places(len(records), batch)
-    seeds = iter(range(1 << 30))
-
-    def make_bytes() -> torch.Tensor:
-        positions = next(order)
-        return source.training_batch(positions, positions, next(seeds)).images
 
     def make_values() -> int:
         for one, target in zip(make_bytes().view(batch, SIDE, -1), values, strict=True):
@@ -145,6 +130,65 @@ def our_contenders(path: Path, batch: int) -> dict[str, Work]:
         "trainferry, bytes that the device normalises": lambda: len(make_bytes()),
         "Pillow": pillow_contender(records, batch),
     }
+
+
+def recipe_contenders(path: Path, batch: int, names: list[str]) -> dict[str, Work]:
+    """Return one for each way in which the pictures of each recipe can be decoded."""
+    from trainferry.train.recipe.read import read_recipe
+    from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
+
+    records = _open(path)
+    works: dict[str, Work] = {}
+    for name in names:
+        recipe = read_recipe(name)
+        picture, augment = recipe.picture, recipe.augment
+        assert isinstance(picture, PhotoPicture)
+        assert isinstance(augment, PhotoAugment)
+        for way in dict.fromkeys(("whole", picture.decode)):
+            make_bytes = _bytes_of(records, replace(picture, decode=way), augment, batch)
+            works[f"{name}, {way}"] = partial(_count, make_bytes)
+    return works
+
+
+def _count(make_bytes: Callable[[], Any]) -> int:
+    return len(make_bytes())
+
+
+def _open(path: Path) -> Any:  # noqa: ANN401 - of a lazy import
+    import torch
+
+    from trainferry.train.data.photos.records import PhotoRecords
+
+    torch.set_num_threads(1)
+    if "opencv-python-headless" in _versions():
+        import cv2
+
+        cv2.setNumThreads(0)
+    return PhotoRecords([path])
+
+
+def _bytes_of(records: Any, picture: Any, augment: Any, batch: int) -> Callable[[], Any]:  # noqa: ANN401 - of lazy imports
+    """Return what makes one batch after the other, always the same ones."""
+    import numpy as np
+
+    from trainferry.train.data.photos.source import PhotoSource
+
+    source = PhotoSource(
+        records=records,
+        kept=np.arange(len(records), dtype=np.int64),
+        labels=records.labels(),
+        first_label=1,
+        names=("photograph",),
+        picture=picture,
+        augment=augment,
+    )
+    order, seeds = _places(len(records), batch), iter(range(1 << 30))
+
+    def make_bytes() -> Any:  # noqa: ANN401 - a tensor
+        positions = next(order)
+        return source.training_batch(positions, positions, next(seeds)).images
+
+    return make_bytes
 
 
 def pillow_contender(records: Any, batch: int) -> Work:  # noqa: ANN401 - of a lazy import
@@ -314,29 +358,29 @@ def _places(count: int, batch: int) -> Iterator[Any]:
 
 
 def _write_records(arguments: argparse.Namespace, size: str, path: Path) -> dict[str, Any]:
-    """Write the pictures as they are, or with as many pixels as "WIDTHxHEIGHT" says."""
+    """Write the pictures as they are, or with as many pixels as "WIDTHxHEIGHT" says.
+
+    "WIDTHxHEIGHT to SHORT" packs these as `data folder --short-side SHORT` does.
+    """
     from PIL import Image
 
     from trainferry.train.data.example import build_example
+    from trainferry.train.data.photos.pack import encode_photo
     from trainferry.train.data.tfrecord import write_records
 
-    found = sorted(arguments.pictures.rglob("*.[jJ][pP]*[gG]"))[: arguments.count]
+    found = sorted(arguments.pictures.rglob("*.[jJ][pP]*[gG]"))
+    found = found[:: max(1, len(found) // arguments.count)][: arguments.count]
     if not found:
         raise SystemExit(f"no JPEG files in {arguments.pictures}")
     records, pixels = [], 0
+    first, _, short_side = size.partition(" to ")
     for source in found:
-        with Image.open(source) as opened:
-            image = opened.convert("RGB")
         data = source.read_bytes()
         if size != AS_THEY_ARE:
-            width, height = map(int, size.split("x"))
-            factor = (width * height / (image.width * image.height)) ** 0.5
-            new = round(image.width * factor), round(image.height * factor)
-            image = image.resize(new, Image.Resampling.BICUBIC)
-            target = io.BytesIO()
-            image.save(target, "JPEG", quality=arguments.quality, subsampling="4:2:0")
-            data = target.getvalue()
-        pixels += image.width * image.height
+            with Image.open(source) as opened:
+                data = _encode_again(arguments, opened.convert("RGB"), first)
+        data, (height, width), _ = encode_photo(data, int(short_side or 0))
+        pixels += height * width
         records.append(build_example({"image/encoded": data, "image/class/label": 1}))
     write_records(path, records)
     return {
@@ -345,6 +389,24 @@ def _write_records(arguments: argparse.Namespace, size: str, path: Path) -> dict
         "kibibytes": sum(map(len, records)) / len(records) / 1024,
         "megapixels": pixels / len(records) / 1e6,
     }
+
+
+def _encode_again(arguments: argparse.Namespace, image: Any, size: str) -> bytes:  # noqa: ANN401 - of a lazy import
+    """Resize, and add the noise of a camera: what was made larger has no detail of its own."""
+    import numpy as np
+    from PIL import Image
+
+    width, height = map(int, size.split("x"))
+    factor = (width * height / (image.width * image.height)) ** 0.5
+    new = round(image.width * factor), round(image.height * factor)
+    image = image.resize(new, Image.Resampling.BICUBIC)
+    if arguments.noise:
+        dice = np.random.default_rng(new)
+        noise = arguments.noise * dice.standard_normal((*new[::-1], 1), np.float32)
+        image = Image.fromarray((np.asarray(image) + noise).clip(0, 255).astype(np.uint8))
+    target = io.BytesIO()
+    image.save(target, "JPEG", quality=arguments.quality, subsampling="4:2:0")
+    return target.getvalue()
 
 
 def _work_for_parent(arguments: argparse.Namespace) -> int:
@@ -368,7 +430,7 @@ def _pin(asked: int | None) -> int | None:
 
 
 def _facts(arguments: argparse.Namespace, core: int | None) -> dict[str, Any]:
-    if not arguments.tensorflow:
+    if not arguments.tensorflow and not arguments.recipes:
         print("tf.data is left out: pass --tensorflow EXE to include it", file=sys.stderr)
     return {
         "date": date.today().isoformat(),
@@ -409,7 +471,14 @@ def _parse_arguments() -> argparse.Namespace:
         "--sizes",
         nargs="+",
         default=["500x375", AS_THEY_ARE],
-        help=f'pixels to encode them with again, or "{AS_THEY_ARE}"',
+        help=f'pixels to encode them with again, or "{AS_THEY_ARE}"; "4000x3000 to 512" also makes '
+        "them smaller as `data folder --short-side 512` does",
+    )
+    parser.add_argument(
+        "--recipes", nargs="+", default=[], metavar="NAME", help="compare these instead"
+    )
+    parser.add_argument(
+        "--noise", type=float, default=0.0, help="levels of it in what is encoded again"
     )
     parser.add_argument("--quality", type=int, default=92, help="of what is encoded again")
     parser.add_argument("--count", type=int, default=400, help="most pictures to use")

@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from tests.train.photo_run import photo
+from trainferry.train.data.pictures import encode_jpeg
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -27,6 +30,43 @@ def test_the_input_pipeline_is_measured_without_tensorflow(tmp_path: Path) -> No
     first = {rate["job"]: rate["ratio"] for rate in reversed(rates)}
     assert set(first.values()) == {1.0}
     assert all(rate["job"] in done.stdout for rate in rates)
+
+
+@pytest.mark.slow
+def test_recipes_of_photographs_are_measured_whole_and_scaled(tmp_path: Path) -> None:
+    recipes = ("--recipes", "resnet50_photos", "resnet50", "--noise", 3)
+    small = ("--count", 2, "--batch", 2, "--rounds", 1, "--seconds", 0)
+    sizes = ("--sizes", "800x600", "800x600 to 300")
+    report, _ = _run(
+        "photo_input.py", tmp_path, "--pictures", _photographs(tmp_path), *recipes, *small, *sizes
+    )
+    names = ["resnet50_photos, whole", "resnet50_photos, scaled", "resnet50, whole"]
+    assert [rate["name"] for rate in report["rates"]] == 2 * names
+    assert all(rate["per_cpu_second"] > 0 for rate in report["rates"])
+    large, smaller = (job["megapixels"] for job in report["jobs"])
+    assert large == pytest.approx(0.48, abs=0.01)
+    assert smaller < large / 3
+
+
+@pytest.mark.slow
+def test_the_differences_of_scaled_pictures_are_told(tmp_path: Path) -> None:
+    script = ROOT / "benchmarks" / "photo_differences.py"
+    done = subprocess.run(
+        [sys.executable, script, "--pictures", _photographs(tmp_path), "--sides", "16", "400"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    smaller, whole = done.stdout.splitlines()[-2:]
+    assert smaller.startswith("| 16 | 1/")
+    assert whole == "| 400 | 1/1 100% | | | | | |"
+
+
+def _photographs(folder: Path) -> str:
+    for number in range(2):
+        (folder / f"{number}.jpg").write_bytes(encode_jpeg(photo(number, 150, 200), 90))
+    return str(folder)
 
 
 @pytest.mark.slow
