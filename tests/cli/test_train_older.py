@@ -25,7 +25,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command(data: Path, run: Path, *sets: str) -> list[str]:
-    start = ["train", "resnet50_photos", "--data", str(data), "--run", str(run), "--device", "cpu"]
+    recipe = run.parent / "own.toml"
+    recipe.write_text('base = "resnet50_photos"\n[picture]\ndecode = "scaled"\n', "utf-8")
+    start = ["train", str(recipe), "--data", str(data), "--run", str(run), "--device", "cpu"]
     return [*start, *(part for one in (*SETS, *sets) for part in ("--set", one))]
 
 
@@ -47,7 +49,7 @@ def test_an_older_run_goes_on_with_what_it_was_trained_with(
     capsys.readouterr()
     assert main(command(data, run)) == 0
     told = capsys.readouterr().err
-    assert "picture.decode stays 'whole': this run began before recipe `resnet50_photos`" in told
+    assert "picture.decode stays 'whole': this run began before recipe `own` said 'scaled'" in told
     assert "going on from step 2" in told
     ended, unstopped = load_checkpoint(find_checkpoint(run, "last")), load_checkpoint(run / "ended")
     assert ended.step == unstopped.step == 4
