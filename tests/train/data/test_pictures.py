@@ -177,9 +177,10 @@ def test_an_unknown_filter_is_refused() -> None:
         resize_picture(picture(), 16, 16, "nearest")  # type: ignore[arg-type]  # what is tested
 
 
+@pytest.mark.parametrize("colours", ["4:4:4", "4:2:0"])
 @pytest.mark.parametrize("quality", [5, 35, 75, 90, 100])
 def test_with_and_without_opencv_a_jpeg_has_the_same_bytes(
-    monkeypatch: pytest.MonkeyPatch, quality: int
+    monkeypatch: pytest.MonkeyPatch, quality: int, colours: pictures.Subsampling
 ) -> None:
     pytest.importorskip("cv2")
     for size in ((1, 1), (7, 13), (150, 600)):
@@ -187,9 +188,9 @@ def test_with_and_without_opencv_a_jpeg_has_the_same_bytes(
         with monkeypatch.context() as patch:
             patch.setitem(sys.modules, "cv2", None)
             pictures._jpeg_encoder.cache_clear()
-            without = encode_jpeg(values, quality)
+            without = encode_jpeg(values, quality, colours)
         pictures._jpeg_encoder.cache_clear()
-        assert encode_jpeg(values, quality) == without
+        assert encode_jpeg(values, quality, colours) == without
 
 
 def test_a_grey_array_is_not_encoded_by_chance() -> None:
