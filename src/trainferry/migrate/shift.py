@@ -25,19 +25,11 @@ class Shift:
 
     def back(self, place: int) -> int:
         """Where something started; in the middle of new text, where the old text did."""
-        index = bisect.bisect_right(self.after, place) - 1
-        if index % 2:
-            return self.before[index]
-        return self.before[index] + place - self.after[index]
+        return _lead_start(self.after, self.before, place)
 
     def back_end(self, place: int) -> int:
         """Where something ended; in the middle of new text, where the old text did."""
-        index = bisect.bisect_left(self.after, place) - 1
-        if index < 0:
-            return 0
-        if index % 2:
-            return self.before[index + 1]
-        return self.before[index] + place - self.after[index]
+        return _lead_end(self.after, self.before, place)
 
     def removes(self, start: int, end: int) -> bool:
         """Whether one edit took all of this away."""
@@ -45,16 +37,24 @@ class Shift:
 
     def ahead(self, place: int) -> int:
         """Where something starts that started here."""
-        index = bisect.bisect_right(self.before, place) - 1
-        if index % 2:
-            return self.after[index]
-        return self.after[index] + place - self.before[index]
+        return _lead_start(self.before, self.after, place)
 
     def ahead_end(self, place: int) -> int:
         """Where something ends that ended here."""
-        index = bisect.bisect_left(self.before, place) - 1
-        if index < 0:
-            return 0
-        if index % 2:
-            return self.after[index + 1]
-        return self.after[index] + place - self.before[index]
+        return _lead_end(self.before, self.after, place)
+
+
+def _lead_start(here: list[int], there: list[int], place: int) -> int:
+    index = bisect.bisect_right(here, place) - 1
+    if index % 2:  # inside an edit
+        return there[index]
+    return there[index] + place - here[index]
+
+
+def _lead_end(here: list[int], there: list[int], place: int) -> int:
+    index = bisect.bisect_left(here, place) - 1
+    if index < 0:
+        return 0
+    if index % 2:
+        return there[index + 1]
+    return there[index] + place - here[index]
