@@ -51,6 +51,27 @@ def test_views_are_packed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "wrote 1 signs to 1 record files" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("named_as_fsns", [True, False])
+@pytest.mark.parametrize("split", ["val", ""])
+def test_signs_come_back_as_pictures_that_can_be_packed_again(
+    tmp_path: Path, named_as_fsns: bool, split: str
+) -> None:
+    (tmp_path / "a.png").write_bytes(encode_png(noise(150, 600, np.random.default_rng(0)) // 4))
+    (tmp_path / "gt.tsv").write_text("a.png\tRue de la Gare\n", encoding="utf-8")
+    packed, back = tmp_path / "packed", tmp_path / "back"
+    assert run("fsns", str(tmp_path), "--to", str(packed), "--split", "val") == 0
+    (file,) = packed.rglob("val_1.tfrecords")
+    record = file.read_bytes()
+    if named_as_fsns:
+        (packed / "validation").mkdir()
+        file.rename(packed / "validation" / "validation-00000-of-00001")
+    words = ("data", "unpack", str(packed), "--to", str(back))
+    assert main([*words, *(("--split", split) if split else ())]) == 0
+    assert run("fsns", str(back), "--to", str(tmp_path / "again"), "--split", "val") == 0
+    (again,) = (tmp_path / "again").rglob("val_1.tfrecords")
+    assert again.read_bytes() == record
+
+
 def test_a_split_that_signs_do_not_have_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(SystemExit) as caught:
         run("signs", "--count", "1", "--to", str(tmp_path), "--split", "valid")

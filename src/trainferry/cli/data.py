@@ -22,7 +22,7 @@ from trainferry.cli.data_photos import (
     pack_classes,
     unpack_classes,
 )
-from trainferry.cli.data_signs import add_fsns, add_signs, check_texts
+from trainferry.cli.data_signs import add_fsns, add_signs, check_texts, find_text_records
 from trainferry.cli.parser import positive
 from trainferry.cli.progress import progress_bar
 from trainferry.errors import DataError, UsageError
@@ -112,13 +112,12 @@ def run_folder(arguments: argparse.Namespace) -> int:
 
 
 def run_unpack(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.tfrecord import find_records
     from trainferry.train.data.words.unpack import unpack_records
 
     source: Path = arguments.source
     if holds_photos(source, arguments.split):
         return unpack_classes(arguments)
-    paths = [source] if source.is_file() else find_records(source, arguments.split)
+    paths = [source] if source.is_file() else find_text_records(source, arguments.split)
     with progress_bar("records") as progress:
         report = unpack_records(paths, arguments.to, ord_map=arguments.ord_map, progress=progress)
     print_result(arguments, report.to_json(), report.summary())

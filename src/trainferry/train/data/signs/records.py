@@ -253,6 +253,15 @@ def build_sign(
 
 def find_signs(folder: Path, split: str) -> list[Path]:
     """Return the files of one split: ours, or FSNS's `train/train-00000-of-00512`."""
+    return _find_fsns(folder, split) or find_records(folder, split)
+
+
+def has_fsns_names(folder: Path, split: str) -> bool:
+    """Tell whether there are files of a split that are called as those of FSNS."""
+    return bool(_find_fsns(folder, split))
+
+
+def _find_fsns(folder: Path, split: str) -> list[Path]:
     names = ("validation", "val") if split in ("val", "validation") else (split,)
     for name in names:
         for place in (folder / name, folder):
@@ -263,7 +272,7 @@ def find_signs(folder: Path, split: str) -> list[Path]:
             ]
             if found:
                 return found
-    return find_records(folder, split)
+    return []
 
 
 def _bytes(record: _Record, name: bytes) -> memoryview | None:
