@@ -22,6 +22,7 @@ from tests.train.photo_data import draw_photo, make_photo_data
 from trainferry.devices.device import find_accelerators
 from trainferry.devices.jpeg import check_decoder, decode_jpegs
 from trainferry.errors import DataError, DeviceError, PictureError, RecipeError
+from trainferry.train import build, photos
 from trainferry.train.build import build_run
 from trainferry.train.data.batches import Batch, Unpack, training_batches
 from trainferry.train.data.example import build_example, parse_example
@@ -31,6 +32,7 @@ from trainferry.train.data.pictures import decode_picture
 from trainferry.train.data.tfrecord import RecordFile, write_records
 from trainferry.train.photos import complete, training_source
 from trainferry.train.recipe.read import read_recipe
+from trainferry.train.step import train_step
 
 CPU = torch.device("cpu")
 SETS = ("picture.height=24", "picture.width=20", "picture.evaluation_size=28")
@@ -98,6 +100,25 @@ def test_training_batches_are_unpacked_on_their_way(data: Path, workers: int) ->
     packed = read(replace(source, packed=True), unpacker(source))
     for made, expected in zip(packed, plain, strict=True):
         assert_alike(made, expected)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_run_trains_alike_whoever_decodes(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    monkeypatch.setattr(build, "check_decoder", lambda _: None)
+    monkeypatch.setattr(photos, "decode_jpegs", lambda encoded, **_: decode(encoded))
+
+    def train(jpeg: str) -> list[float]:
+        sets = (f"data.jpeg={jpeg}", f"data.workers={workers}", "loop.batch=4")
+        small = ("network.size=18", "network.width=4", "picture.height=64", "picture.width=64")
+        recipe = read_recipe("resnet50", [*sets, *small, "picture.evaluation_size=64"])
+        run = build_run(recipe, data, tmp_path / jpeg, CPU, say=lambda _: None)
+        run.network.train()
+        batches = islice(run.training_batches(), 4)
+        return [float(train_step(run, batch).loss) for batch in batches]
+
+    assert train("device") == pytest.approx(train("readers"), rel=2e-3)
 
 
 def test_a_device_without_a_decoder_is_told_before_anything_is_read(tmp_path: Path) -> None:
