@@ -171,12 +171,26 @@ def test_the_rate_is_in_proportion_to_the_batch_only_when_asked() -> None:
     assert peak_rate(plain) == 0.128
 
 
+@pytest.mark.parametrize(("samples", "epochs"), [(3800, 10.0), (1000, 30.0), (12_800, 50.0)])
+def test_the_last_evaluation_does_not_follow_another(samples: int, epochs: float) -> None:
+    schedule = dataclasses.replace(RESNET.schedule, epochs=150.0)
+    loop = LoopRecipe(batch=128, evaluate_epochs=epochs)
+    recipe = in_steps(dataclasses.replace(RESNET, schedule=schedule, loop=loop), samples)
+    every, steps = recipe.loop.evaluate_every, recipe.schedule.steps
+    assert (steps - 1) % every + 1 > 0.9 * every
+
+
+def test_whole_epochs_are_whole_steps() -> None:
+    recipe = dataclasses.replace(RESNET, loop=LoopRecipe(batch=100, evaluate_epochs=0.7))
+    assert in_steps(recipe, 1000).loop.evaluate_every == 7
+
+
 def test_every_length_in_epochs_becomes_steps_and_a_second_time_changes_nothing() -> None:
     recipe = dataclasses.replace(
         RESNET, loop=LoopRecipe(batch=100, evaluate_epochs=2, save_epochs=0.25)
     )
     once = in_steps(recipe, 1050)
-    assert (once.loop.evaluate_every, once.loop.save_every) == (21, 2)
+    assert (once.loop.evaluate_every, once.loop.save_every) == (21, 3)
     assert (once.schedule.steps, once.schedule.warmup_steps) == (945, 52)
     assert in_steps(once, 1050) == once
 

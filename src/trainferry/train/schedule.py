@@ -40,7 +40,8 @@ def in_steps(recipe: Recipe, samples: int) -> Recipe:
 
     An epoch is `samples / batch` steps, a fraction that is cut off only after it was multiplied,
     as the originals do. The stairs of a staircase are epochs of whole steps, as in DenseNet's
-    original: after many of them, a few steps of the run are left over.
+    original: after many of them, a few steps of the run are left over. Evaluations and checkpoints
+    are rounded up: those of the last epochs then fall on the last step, and not just before it.
     """
     schedule, loop = recipe.schedule, recipe.loop
     per_epoch = samples / loop.batch
@@ -55,14 +56,18 @@ def in_steps(recipe: Recipe, samples: int) -> Recipe:
         steps["staircase_steps"] = max(1, int(int(per_epoch) * schedule.staircase_epochs))
     every: dict[str, Any] = {}
     if loop.evaluate_epochs:
-        every["evaluate_every"] = max(1, int(per_epoch * loop.evaluate_epochs))
+        every["evaluate_every"] = _whole_steps(per_epoch * loop.evaluate_epochs)
     if loop.save_epochs:
-        every["save_every"] = max(1, int(per_epoch * loop.save_epochs))
+        every["save_every"] = _whole_steps(per_epoch * loop.save_epochs)
     return dataclasses.replace(
         recipe,
         schedule=dataclasses.replace(schedule, **steps),
         loop=dataclasses.replace(loop, **every),
     )
+
+
+def _whole_steps(length: float) -> int:
+    return max(1, math.ceil(round(length, 6)))  # 7.000000000000001 is seven
 
 
 def _done(recipe: ScheduleRecipe, step: int) -> float:
