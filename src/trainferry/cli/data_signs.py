@@ -125,11 +125,9 @@ def check_texts(arguments: argparse.Namespace, recipe: Recipe, task: SpellRecipe
 
 def find_text_records(folder: Path, split: str) -> list[Path]:
     """Return the files of a split, or of all, of words or signs; those of FSNS have other names."""
-    from trainferry.train.data.signs.records import find_signs, has_fsns_names
+    from trainferry.train.data.signs.records import find_fsns
     from trainferry.train.data.tfrecord import find_records
 
     splits = [split] if split else ["train", "val", "test"]
-    named = [one for one in splits if has_fsns_names(folder, one)]
-    if not named:
-        return find_records(folder, split)
-    return [path for one in named for path in find_signs(folder, one)]
+    found = [path for one in splits for path in find_fsns(folder, one)]
+    return found or find_records(folder, split)

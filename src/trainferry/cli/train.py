@@ -168,6 +168,8 @@ def _as_started(
     from trainferry.train.recipe.read import read_recipe, recipe_differences
 
     before = group.ask_first(lambda: values_before(arguments.folder, recipe))
+    if not before:
+        return recipe
     started = read_recipe(arguments.recipe, [*before, *arguments.set])
     for key, (was, now) in recipe_differences(started, recipe).items():
         say(f"{key} stays {was!r}: this run began before recipe `{recipe.name}` said {now!r}")

@@ -26,12 +26,17 @@ def runs_kernels(tensor: Tensor) -> bool:
     Kernels compute in single precision: double precision is the plain path's too. So is all that
     is watched: the modes of torch see every operator, and a kernel is none.
     """
+    return tensor.dtype in _FORMATS and runs_kernels_on(tensor.device)
+
+
+def runs_kernels_on(device: torch.device) -> bool:
+    """Whether kernels run on a device at all, and now: for those that read bytes."""
     is_watched = _python_dispatch._get_current_dispatch_mode() is not None
-    if tensor.dtype not in _FORMATS or is_watched or torch.compiler.is_compiling():
+    if is_watched or torch.compiler.is_compiling():
         return False
-    if tensor.device.type in _DEVICES:
+    if device.type in _DEVICES:
         return _has_triton()
-    return _interprets() and tensor.device.type == "cpu" and not is_emulated(tensor.device)
+    return _interprets() and device.type == "cpu" and not is_emulated(device)
 
 
 def has_quick_tanh(tensor: Tensor) -> bool:

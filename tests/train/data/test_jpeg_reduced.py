@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.train.data.samples import picture, saved
+from tests.train.data.samples import damaged, picture, saved
 from trainferry.train.data import jpeg_reduced, jpeg_region
 from trainferry.train.data.jpeg_reduced import SCALES, decode_reduced
 from trainferry.train.data.jpeg_region import Frame, find_frame
@@ -90,16 +90,12 @@ def test_absurd_sizes_are_left_to_a_decoder_of_whole_pictures() -> None:
 
 def test_any_damage_gives_rows_or_none() -> None:
     data = saved(Image.fromarray(NOISE), "JPEG", quality=80)
-    random = np.random.default_rng(3)
-    for _ in range(200):
-        damaged = bytearray(data)
-        for _ in range(3):
-            damaged[random.integers(2, len(data) - 2)] = random.integers(256)
-        frame = find_frame(memoryview(damaged))
+    for view in damaged(data):
+        frame = find_frame(view)
         if frame is None:
             continue
         bottom = min(20, frame.height)
-        rows = decode_reduced(memoryview(damaged), frame, bottom, scale=2)
+        rows = decode_reduced(view, frame, bottom, scale=2)
         if rows is not None:
             assert len(rows) >= -(-bottom // 2)
             assert rows.shape[1:] == (-(-frame.width // 2), 3)

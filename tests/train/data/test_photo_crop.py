@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -13,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from tests.train.data.samples import picture, saved
+from tests.train.data.samples import decoders_without, picture, saved
 from tests.train.data.test_legacy_resize import GOLDEN, synthetic
 from trainferry.errors import PictureError
-from trainferry.train.data import jpeg_reduced, jpeg_region, legacy_resize, pictures
 from trainferry.train.data.legacy_resize import resize_legacy
 from trainferry.train.data.photos.crop import (
     Box,
@@ -213,14 +211,8 @@ def test_every_decoder_gives_the_same_training_picture(
 ) -> None:
     data = saved(Image.fromarray(synthetic(300, 200)), "JPEG", **options)
     expected = [draw(data, RESNET, seed=seed) for seed in range(5)]
-    with monkeypatch.context() as patch:
-        for name in absent:
-            patch.setitem(sys.modules, name, None)
-        clear_decoders()
-        try:
-            drawn = [draw(data, RESNET, seed=seed) for seed in range(5)]
-        finally:
-            clear_decoders()
+    with decoders_without(monkeypatch, absent):
+        drawn = [draw(data, RESNET, seed=seed) for seed in range(5)]
     assert np.array_equal(drawn, expected)
 
 
@@ -314,13 +306,3 @@ def draw(
     dice = np.random.default_rng(seed)
     training_picture(data, (), settings, PhotoAugment(flip=flip), dice, target)
     return target
-
-
-def clear_decoders() -> None:
-    for remembered in (
-        pictures._jpeg_decoder,
-        jpeg_reduced._decoder,
-        jpeg_region._decoder,
-        legacy_resize._opencv,
-    ):
-        remembered.cache_clear()

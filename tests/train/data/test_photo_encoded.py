@@ -36,6 +36,7 @@ from trainferry.train.step import train_step
 
 CPU = torch.device("cpu")
 SETS = ("picture.height=24", "picture.width=20", "picture.evaluation_size=28")
+NAMES = ('task.classes=["one", "two"]',)
 ALL = np.arange(12)
 
 
@@ -126,9 +127,6 @@ def test_a_device_without_a_decoder_is_told_before_anything_is_read(tmp_path: Pa
     with pytest.raises(DeviceError, match="`cpu` has no decoder for JPEGs") as caught:
         build_run(recipe, tmp_path, tmp_path / "run", CPU, say=lambda _: None)
     assert "data.jpeg" in caught.value.hint
-
-
-NAMES = ('task.classes=["one", "two"]',)
 
 
 @pytest.mark.parametrize(

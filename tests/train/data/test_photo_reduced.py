@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from tests.train.data.samples import picture, saved
-from tests.train.data.test_photo_crop import clear_decoders, draw
+from tests.train.data.samples import decoders_without, picture, saved
+from tests.train.data.test_photo_crop import draw
 from trainferry.errors import PictureError
 from trainferry.train.data.jpeg_region import find_frame
 from trainferry.train.data.photos.crop import (
@@ -132,14 +131,8 @@ def test_every_decoder_gives_the_same_training_picture(
 ) -> None:
     data = saved(Image.fromarray(picture(4, 301, 403)), "JPEG", subsampling=2)
     expected = [draw(data, SCALED, seed=seed) for seed in range(5)]
-    with monkeypatch.context() as patch:
-        for name in absent:
-            patch.setitem(sys.modules, name, None)
-        clear_decoders()
-        try:
-            drawn = [draw(data, SCALED, seed=seed) for seed in range(5)]
-        finally:
-            clear_decoders()
+    with decoders_without(monkeypatch, absent):
+        drawn = [draw(data, SCALED, seed=seed) for seed in range(5)]
     assert np.array_equal(drawn, expected)
 
 

@@ -102,7 +102,7 @@ class RankAgent(LocalElasticAgent):
             return self._mind_failure(self._exits.first_failure() or first)
         if why:  # torch asks the rendezvous next, and stops them
             self._tell(f"stopping the ranks here: {why}")
-        elif self._exits.count == len(self._pids):
+        elif self._exits.are_all_seen():
             return self._collect(worker_group)
         return healthy
 

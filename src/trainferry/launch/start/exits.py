@@ -30,11 +30,13 @@ class Exits:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._found: list[Exit] = []
-        self._count = 0
+        self._threads: list[threading.Thread] = []
 
     def watch(self, local_rank: int, pid: int) -> None:
         arguments = (local_rank, pid)
-        threading.Thread(target=self._wait, args=arguments, daemon=True, name="exits").start()
+        thread = threading.Thread(target=self._wait, args=arguments, daemon=True, name="exits")
+        thread.start()
+        self._threads.append(thread)
 
     def first_failure(self) -> Exit | None:
         """The rank that ended with an error before all others; None while there is none."""
@@ -42,17 +44,15 @@ class Exits:
             failed = [one for one in self._found if one.code]
         return min(failed, key=lambda one: one.moment, default=None)
 
-    @property
-    def count(self) -> int:
-        """How many ranks have ended, with an error or without."""
-        return self._count
+    def are_all_seen(self) -> bool:
+        """Whether all ranks have ended, with an error or without."""
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _wait(self, local_rank: int, pid: int) -> None:
         code = _wait_for(pid)
         moment = time.monotonic()
-        with self._lock:
-            self._count += 1
-            if code is not None:
+        if code is not None:
+            with self._lock:
                 self._found.append(Exit(local_rank, code, moment))
 
 

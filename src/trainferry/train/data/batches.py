@@ -28,7 +28,6 @@ from trainferry.train.data.share import WHOLE, Share
 
 _AHEAD = 4  # batches of each reading process
 _PINNED = 2  # that are ready to be sent; a device is slow to read memory that is always new to it
-
 _ROOM = 2  # bytes of JPEGs differ from batch to batch: places have so many times those of the first
 
 Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -128,8 +127,10 @@ def training_batches(  # noqa: PLR0913  # by name, all of them
     numbers = range(start, np.iinfo(np.int64).max)
     if workers and pinned and get_start_method() == "fork":
         return load_through_ring(steps, numbers, workers, pinned=True, unpack=unpack)
-    loaded = _load(steps, numbers, workers, pinned and unpack is None)
-    return loaded if unpack is None else make_ahead(loaded, unpack, _PINNED)
+    if unpack is None:
+        return _load(steps, numbers, workers, pinned)
+    fetch = partial(_fetched, pinned=pinned, unpack=unpack)
+    return make_ahead(_load(steps, numbers, workers, pinned=False), fetch, _PINNED)
 
 
 def evaluation_batches(

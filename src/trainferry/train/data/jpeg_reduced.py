@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from PIL import Image
 
-from trainferry.train.data.jpeg_region import END, Frame, end_below
-from trainferry.train.data.pictures import DAMAGED, MAX_PIXELS, Picture
+from trainferry.train.data.jpeg_region import Frame, end_below
+from trainferry.train.data.pictures import DAMAGED, Picture, decode_with_opencv
 from trainferry.train.data.scratch import Scratch
 
 SCALES = (8, 4, 2)
@@ -31,7 +31,7 @@ def decode_reduced(data: memoryview, frame: Frame, bottom: int, scale: int) -> P
 
     It lives until the next call. None stands for what must be decoded whole to be judged.
     """
-    if frame.components not in (1, 3) or frame.height * frame.width > MAX_PIXELS:
+    if not frame.is_usual:
         return None
     picture = _decoder()(data, frame, bottom, scale)
     high, wide = -(-bottom // scale), -(-frame.width // scale)
@@ -75,21 +75,7 @@ def _with_simplejpeg(decode: Callable[..., Any]) -> _Decoder:
 def _decode_with_opencv(
     data: memoryview, _frame: Frame, _bottom: int, scale: int
 ) -> Picture | None:
-    import cv2
-
-    # OpenCV fills a truncated picture with grey and says nothing.
-    if bytes(data[-2:]) != END:
-        return None
-    flags = {
-        2: cv2.IMREAD_REDUCED_COLOR_2,
-        4: cv2.IMREAD_REDUCED_COLOR_4,
-        8: cv2.IMREAD_REDUCED_COLOR_8,
-    }
-    wanted = flags[scale] | cv2.IMREAD_IGNORE_ORIENTATION
-    picture = cv2.imdecode(np.frombuffer(data, np.uint8), wanted)
-    if picture is None:
-        return None
-    return np.asarray(cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), dtype=np.uint8)
+    return decode_with_opencv(data, scale)
 
 
 def _decode_with_pillow(data: memoryview, frame: Frame, _bottom: int, scale: int) -> Picture | None:

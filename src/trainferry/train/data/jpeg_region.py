@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from trainferry.train.data.pictures import MAX_PIXELS, Picture, decode_picture
+from trainferry.train.data.pictures import JPEG_END, MAX_PIXELS, Picture, decode_picture
 from trainferry.train.data.scratch import Scratch
 
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _BASELINE = (0xC0, 0xC1)
 _SCAN = 0xDA
-END = b"\xff\xd9"
 # To copy the bytes costs about as much as to decode a few rows.
 _LEAST_SHARE_SAVED = 0.1
 
@@ -37,6 +36,11 @@ class Frame:
     width: int
     components: int
     height_at: int | None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is grey or RGB, and not absurdly large."""
+        return self.components in (1, 3) and self.height * self.width <= MAX_PIXELS
 
 
 def find_frame(data: memoryview) -> Frame | None:
@@ -59,7 +63,7 @@ def decode_rows(data: memoryview, frame: Frame, bottom: int) -> Picture:
     Raises PictureError like decode_picture.
     """
     decode = _decoder()
-    if decode is None or frame.components not in (1, 3) or frame.height * frame.width > MAX_PIXELS:
+    if decode is None or not frame.is_usual:
         return decode_picture(data)
     upper = end_below(data, frame, bottom + 2)
     try:
@@ -79,7 +83,7 @@ def end_below(data: memoryview, frame: Frame, rows: int) -> tuple[Picture, int] 
     """
     saved = 1 - rows / frame.height
     # A tolerant decoder hides it when a picture is truncated.
-    if frame.height_at is None or saved < _LEAST_SHARE_SAVED or bytes(data[-2:]) != END:
+    if frame.height_at is None or saved < _LEAST_SHARE_SAVED or bytes(data[-2:]) != JPEG_END:
         return None
     copy = _scratch.bytes("copy", (len(data),))
     copy[:] = data

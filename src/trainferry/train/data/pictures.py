@@ -29,6 +29,7 @@ Filter: TypeAlias = Literal["antialias", "bilinear"]
 Subsampling: TypeAlias = Literal["4:4:4", "4:2:0"]
 
 MAX_PIXELS = 64_000_000
+JPEG_END = b"\xff\xd9"
 _FORMATS = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 # All that Pillow's readers raise on damaged files.
 DAMAGED = (
@@ -164,7 +165,7 @@ def _jpeg_decoder() -> Callable[[memoryview], Picture | None] | None:
         import cv2  # noqa: F401 - only whether it is there
     except ImportError:
         return None
-    return _decode_with_opencv
+    return decode_with_opencv
 
 
 def _simplejpeg_decoder(decode: Callable[[memoryview], Picture]) -> Callable[..., Picture | None]:
@@ -177,13 +178,20 @@ def _simplejpeg_decoder(decode: Callable[[memoryview], Picture]) -> Callable[...
     return decode_jpeg
 
 
-def _decode_with_opencv(view: memoryview) -> Picture | None:
+def decode_with_opencv(view: memoryview, scale: int = 1) -> Picture | None:
+    """Return the RGB of a JPEG, so many times smaller; None for what is no whole one."""
     import cv2
 
     # OpenCV fills a truncated picture with grey and says nothing.
-    if bytes(view[-2:]) != b"\xff\xd9":
+    if bytes(view[-2:]) != JPEG_END:
         return None
-    flags = cv2.IMREAD_COLOR | cv2.IMREAD_IGNORE_ORIENTATION
+    sizes = {
+        1: cv2.IMREAD_COLOR,
+        2: cv2.IMREAD_REDUCED_COLOR_2,
+        4: cv2.IMREAD_REDUCED_COLOR_4,
+        8: cv2.IMREAD_REDUCED_COLOR_8,
+    }
+    flags = sizes[scale] | cv2.IMREAD_IGNORE_ORIENTATION
     picture = cv2.imdecode(np.frombuffer(view, np.uint8), flags)
     if picture is None:
         return None

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from trainferry.devices.device import send
-from trainferry.devices.kernels import runs_kernels
+from trainferry.devices.kernels import runs_kernels_on
 from trainferry.train.kernels.rows import power_of_two
 
 Filter = Literal["antialias", "legacy"]
@@ -44,7 +44,7 @@ def cut_parts(
     made = pixels.new_empty((len(parts), height, width, 3))
     if not parts:
         return made
-    if not runs_kernels(pixels.new_empty(0, dtype=torch.float32)):
+    if not runs_kernels_on(pixels.device):
         return torch.stack([_cut(pixels, part, height, width, filter) for part in parts], out=made)
     from trainferry.train.kernels.programs.cut import cut_rows
 

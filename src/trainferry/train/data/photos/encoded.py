@@ -8,35 +8,36 @@ and travels as its pixels, between the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.batches import Batch
 from trainferry.train.data.photos.crop import Box, Draw
-from trainferry.train.data.pictures import MAX_PIXELS, Picture
+from trainferry.train.data.pictures import JPEG_END, Picture
 from trainferry.train.kernels.cut import Part, cut_parts
 from trainferry.train.recipe.tasks import PhotoPicture
 
 Decode: TypeAlias = Callable[[Sequence[Tensor]], list[Tensor]]
 
-_END = b"\xff\xd9"
-_COMPONENTS = (1, 3)  # grey and colour; others are for print
 
-
-@dataclass(frozen=True)
-class _Row:
-    """Where the bytes of a picture lie, and the part of it that is shown; none for pixels."""
+class Cut(NamedTuple):
+    """The bytes of a picture in a line, and the part of it that is shown; of pixels, all is."""
 
     start: int
     length: int
-    is_encoded: bool
-    box: Box
-    mirrored: bool
+    is_encoded: int
+    top: int
+    left: int
+    height: int
+    width: int
+    mirrored: int
+
+    def of(self, line: Tensor) -> Tensor:
+        return line[self.start : self.start + self.length]
 
 
 class Pack:
@@ -44,40 +45,28 @@ class Pack:
 
     def __init__(self) -> None:
         self._pieces: list[bytes | memoryview] = []
-        self._rows: list[list[int]] = []
-        self._length = 0
+        self._cuts: list[Cut] = []
 
     def add_encoded(self, draw: Draw) -> None:
-        self._add(draw.data, [1, *draw.box, draw.mirrored])
+        self._add(draw.data, 1, draw.box, draw.mirrored)
 
     def add_pixels(self, made: Picture) -> None:
-        self._add(made.tobytes(), [0, 0, 0, *made.shape[:2], 0])
+        self._add(made.tobytes(), 0, Box(0, 0, *made.shape[:2]), False)
 
     def into(self, batch: Batch) -> Batch:
         """Return the batch with all bytes in one line, in the place of its pictures."""
-        line = np.empty(self._length, np.uint8)
-        start = 0
-        for piece in self._pieces:
-            line[start : start + len(piece)] = np.frombuffer(piece, np.uint8)
-            start += len(piece)
-        cuts = torch.tensor(self._rows, dtype=torch.int64)
-        return replace(batch, images=torch.from_numpy(line), cuts=cuts)
+        line = torch.frombuffer(bytearray().join(self._pieces), dtype=torch.uint8)
+        return replace(batch, images=line, cuts=torch.tensor(self._cuts, dtype=torch.int64))
 
-    def _add(self, piece: bytes | memoryview, facts: list[int]) -> None:
+    def _add(self, piece: bytes | memoryview, encoded: int, box: Box, mirrored: bool) -> None:
+        start = self._cuts[-1].start + self._cuts[-1].length if self._cuts else 0
         self._pieces.append(piece)
-        self._rows.append([self._length, len(piece), *map(int, facts)])
-        self._length += len(piece)
+        self._cuts.append(Cut(start, len(piece), encoded, *box, int(mirrored)))
 
 
 def is_plain(draw: Draw) -> bool:
     """Whether a device may be asked to decode it: whole, of a usual kind and size."""
-    frame = draw.frame
-    return (
-        frame is not None
-        and frame.components in _COMPONENTS
-        and frame.height * frame.width <= MAX_PIXELS
-        and bytes(draw.data[-2:]) == _END
-    )
+    return draw.frame is not None and draw.frame.is_usual and bytes(draw.data[-2:]) == JPEG_END
 
 
 def unpack(batch: Batch, picture: PhotoPicture, device: torch.device, decode: Decode) -> Batch:
@@ -88,35 +77,23 @@ def unpack(batch: Batch, picture: PhotoPicture, device: torch.device, decode: De
     """
     if batch.cuts is None:
         return batch
-    rows = [_row(fields) for fields in batch.cuts.tolist()]
-    images = torch.empty(
-        (len(rows), picture.height, picture.width, 3), dtype=torch.uint8, device=device
-    )
-    for number, row in enumerate(rows):
-        if not row.is_encoded:
-            pixels = batch.images[row.start : row.start + row.length]
-            images[number] = pixels.view(images.shape[1:]).to(device)
-    decoded = _decode([row if row.is_encoded else None for row in rows], batch.images, decode)
-    bad = [n for n, row in enumerate(rows) if row.is_encoded and n not in decoded]
+    cuts = [Cut(*fields) for fields in batch.cuts.tolist()]
+    size = picture.height, picture.width
+    images = torch.empty((len(cuts), *size, 3), dtype=torch.uint8, device=device)
+    for number, cut in enumerate(cuts):
+        if not cut.is_encoded:
+            images[number] = cut.of(batch.images).view(images.shape[1:]).to(device)
+    encoded = {n: cut.of(batch.images) for n, cut in enumerate(cuts) if cut.is_encoded}
+    decoded = _decode(encoded, decode)
     if decoded:
-        line, parts = _line_up(decoded, rows)
-        made = cut_parts(line, parts, picture.height, picture.width, picture.filter)
-        images[torch.tensor(list(decoded)).to(device)] = made
+        line, parts = _line_up(decoded, cuts)
+        images[list(decoded)] = cut_parts(line, parts, *size, picture.filter)
+    bad = [number for number in encoded if number not in decoded]
     return _without(replace(batch, images=images, cuts=None), bad)
 
 
-def _row(fields: list[int]) -> _Row:
-    start, length, is_encoded, top, left, height, width, mirrored = fields
-    return _Row(start, length, bool(is_encoded), Box(top, left, height, width), bool(mirrored))
-
-
-def _decode(rows: Sequence[_Row | None], line: Tensor, decode: Decode) -> dict[int, Tensor]:
+def _decode(encoded: dict[int, Tensor], decode: Decode) -> dict[int, Tensor]:
     """Decode all at once; where that fails, one by one, without those that are at fault."""
-    encoded = {
-        number: line[row.start : row.start + row.length]
-        for number, row in enumerate(rows)
-        if row is not None
-    }
     if not encoded:
         return {}
     try:
@@ -132,12 +109,12 @@ def _decode(rows: Sequence[_Row | None], line: Tensor, decode: Decode) -> dict[i
     return decoded
 
 
-def _line_up(decoded: dict[int, Tensor], rows: Sequence[_Row]) -> tuple[Tensor, list[Part]]:
+def _line_up(decoded: dict[int, Tensor], cuts: Sequence[Cut]) -> tuple[Tensor, list[Part]]:
     start, parts = 0, []
     for number, one in decoded.items():
-        height, width = one.shape[1:]
-        row = rows[number]
-        parts.append(Part(start, height, width, *row.box, mirrored=row.mirrored))
+        top, left, height, width, mirrored = cuts[number][3:]
+        tall, wide = one.shape[1:]
+        parts.append(Part(start, tall, wide, top, left, height, width, bool(mirrored)))
         start += one.numel()
     return torch.cat([one.reshape(-1) for one in decoded.values()]), parts
 

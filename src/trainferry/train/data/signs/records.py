@@ -253,15 +253,11 @@ def build_sign(
 
 def find_signs(folder: Path, split: str) -> list[Path]:
     """Return the files of one split: ours, or FSNS's `train/train-00000-of-00512`."""
-    return _find_fsns(folder, split) or find_records(folder, split)
+    return find_fsns(folder, split) or find_records(folder, split)
 
 
-def has_fsns_names(folder: Path, split: str) -> bool:
-    """Tell whether there are files of a split that are called as those of FSNS."""
-    return bool(_find_fsns(folder, split))
-
-
-def _find_fsns(folder: Path, split: str) -> list[Path]:
+def find_fsns(folder: Path, split: str) -> list[Path]:
+    """Return the files of one split that are called as those of FSNS; there may be none."""
     names = ("validation", "val") if split in ("val", "validation") else (split,)
     for name in names:
         for place in (folder / name, folder):

@@ -20,6 +20,7 @@ from trainferry.train.data.render.signs.photo import (
     smear,
     take_photo,
 )
+from trainferry.train.data.render.signs.planes import as_outline
 from trainferry.train.data.render.signs.pose import draw_pose, place_corners
 from trainferry.train.data.render.signs.scenery import cut_scene, leaf_mask
 from trainferry.train.data.render.words.colours import any_colour, jittered
@@ -156,8 +157,7 @@ def _put_post(scene: View, corners: Points, place: Place, dice: Dice) -> None:
         stripes.append(
             ((start + lean, top), (end + lean, top), (end - lean, SIDE), (start - lean, SIDE))
         )
-    points = np.round(np.array(stripes) * 8).astype(np.int32)
-    for stripe, tone in zip(points, _POST_TONES, strict=True):
+    for stripe, tone in zip(as_outline(stripes), _POST_TONES, strict=True):
         colour = tuple(min(255.0, value * tone) for value in place.post)
         cv2.fillPoly(scene, [stripe], colour, 8, 3)
 
@@ -167,7 +167,7 @@ def _cast_shadow(scene: View, corners: Points, dice: Dice) -> None:
 
     shift = np.array([dice.between(-5, 5), dice.between(1, 6)], np.float32)
     mask = np.zeros((SIDE, SIDE), np.uint8)
-    cv2.fillPoly(mask, [np.round((corners + shift) * 8).astype(np.int32)], 255, 8, 3)
+    cv2.fillPoly(mask, [as_outline(corners + shift)], 255, 8, 3)
     mask = cv2.blur(mask, (5, 5)).astype(np.uint8, copy=False)
     strength = np.float32(dice.between(0.3, 0.65) / 255)
     box = _box_around(corners + shift, margin=4)
