@@ -9,13 +9,15 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from trainferry.train.networks.densenet import DenseNet
+from trainferry.train.networks.densenet import DenseNet, _Transition
 from trainferry.train.networks.hrnet import HRNet
 from trainferry.train.networks.layers import (
     DebiasedNorm,
     SameConvolution,
     SameMaxPool,
+    apply_norm,
     pad_same,
+    pool_normalised,
     start_scaled,
 )
 from trainferry.train.networks.resnet import BLOCKS, ResNet, Version
@@ -129,3 +131,27 @@ def weights_of(network: nn.Module) -> int:
 def stored(network: nn.Module) -> list[str]:
     unnamed = ("num_batches_tracked", "biased", "local_step")
     return [name for name in network.state_dict() if not name.endswith(unnamed)]
+
+
+def test_a_rectifier_behind_a_pool_gives_the_same_bits_as_one_before_it() -> None:
+    values = torch.randn(2, 6, 9, 11)
+    values[0, :, :4] = -1.0  # windows with nothing that is let through, and ties
+    norm, pool = nn.BatchNorm2d(6), SameMaxPool(kernel=3, stride=2)
+    found = []
+    for behind in (False, True):
+        images = values.clone().requires_grad_()
+        result = pool_normalised(norm, images, pool) if behind else pool(apply_norm(norm, images))
+        (result * torch.arange(result.numel()).view_as(result)).sum().backward()
+        assert images.grad is not None
+        found.append((result.detach(), images.grad))
+    for before, after in zip(*found, strict=True):
+        assert torch.equal(before, after)
+    assert (found[0][0] == 0).any()
+
+
+@pytest.mark.parametrize("size", [8, 9])
+def test_a_transition_averages_before_it_convolves_as_if_it_did_so_behind(size: int) -> None:
+    transition = _Transition(6, lambda channels: nn.BatchNorm2d(channels, eps=1e-5)).double()
+    features = torch.randn(2, 6, size, size, dtype=torch.float64)
+    expected = functional.avg_pool2d(transition.convolution(features), 2)
+    torch.testing.assert_close(transition.shrink(features), expected, rtol=1e-12, atol=1e-12)

@@ -10,6 +10,7 @@ Shapes: B pictures, W pixels wide, T = W/4 columns, K classes (blank is the last
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -19,13 +20,19 @@ from trainferry.devices.kernels import runs_kernels
 from trainferry.train.kernels.bias import normalise_biased
 from trainferry.train.kernels.lstm import State, read_by_time
 from trainferry.train.kernels.max_pool import Windows
-from trainferry.train.networks.layers import apply_norm, is_watched, norm_for_kernels
+from trainferry.train.networks.layers import (
+    Pool,
+    apply_norm,
+    is_watched,
+    norm_for_kernels,
+    pool_normalised,
+)
 from trainferry.train.networks.pool import max_pool
 
 HEIGHT = 32
 CHANNELS = (64, 128, 256, 256, 512, 512, 512)
-_QUARTER = Windows((2, 2), (2, 2))
-_HALF_AS_HIGH = Windows((2, 1), (2, 1))
+_QUARTER = partial(max_pool, windows=Windows((2, 2), (2, 2)))
+_HALF_AS_HIGH = partial(max_pool, windows=Windows((2, 1), (2, 1)))
 
 
 class CRNN(nn.Module):
@@ -118,25 +125,25 @@ class _Convolutions(nn.Module):
             self.add_module(f"norm{number}", nn.BatchNorm2d(after, 1e-3, 1 - norm_decay))
 
     def forward(self, x: Tensor) -> Tensor:
-        x = max_pool(self._layer(1, x), _QUARTER)  # B c1 16 W/2
-        x = max_pool(self._layer(2, x), _QUARTER)  # B c2  8 T
-        x = self._layer(4, self._layer(3, x))
-        x = max_pool(x, _HALF_AS_HIGH)  # B c4  4 T
-        x = self._layer(6, self._layer(5, x))
-        x = max_pool(x, _HALF_AS_HIGH)  # B c6  2 T
+        x = self._layer(1, x, _QUARTER)  # B c1 16 W/2
+        x = self._layer(2, x, _QUARTER)  # B c2  8 T
+        x = self._layer(4, self._layer(3, x), _HALF_AS_HIGH)  # B c4  4 T
+        x = self._layer(6, self._layer(5, x), _HALF_AS_HIGH)  # B c6  2 T
         x = functional.pad(x, (0, 1))  # SAME for a 2 wide kernel pads on the right only
         return self._layer(7, x)  # B c7  1 T
 
-    def _layer(self, number: int, x: Tensor) -> Tensor:
+    def _layer(self, number: int, x: Tensor, pool: Pool | None = None) -> Tensor:
         convolution, norm = (self.get_submodule(f"{kind}{number}") for kind in ("conv", "norm"))
         assert isinstance(convolution, nn.Conv2d)
         known = norm_for_kernels(norm, x)
         if convolution.bias is None or known is None or is_watched(convolution):
-            return apply_norm(norm, convolution(x))
+            x = convolution(x)
+            return apply_norm(norm, x) if pool is None else pool_normalised(norm, x, pool)
         convolved = functional.conv2d(
             x, convolution.weight, stride=convolution.stride, padding=convolution.padding
         )
-        return normalise_biased(convolved, convolution.bias, known, rectified=True)
+        x = normalise_biased(convolved, convolution.bias, known, rectified=True)
+        return x if pool is None else pool(x)
 
 
 def _init_as_variance_scaling(convolution: nn.Conv2d) -> None:

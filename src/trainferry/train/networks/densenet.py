@@ -162,7 +162,8 @@ class _Transition(nn.Module):
         return self.shrink(apply_norm(self.norm, features))
 
     def shrink(self, normalised: Tensor) -> Tensor:
-        return mean_of_squares(self.convolution(normalised), _SHRINKING)
+        # The convolution is one pixel wide, so it may come last and see a fourth of the pixels.
+        return self.convolution(mean_of_squares(normalised, _SHRINKING))
 
 
 def _known(norm: nn.Module, features: Tensor) -> KernelNorm:

@@ -19,6 +19,7 @@ from trainferry.train.kernels.norm_passes import Norm
 from trainferry.train.networks.pool import max_pool
 
 BatchNorm: TypeAlias = Callable[..., Tensor]
+Pool: TypeAlias = Callable[[Tensor], Tensor]
 Fan: TypeAlias = Literal["in", "out"]
 
 # A normal distribution cut off at two deviations has this deviation left.
@@ -158,6 +159,17 @@ def apply_norm(
     if added is not None:
         result = result + added
     return functional.relu(result, inplace=True) if rectified else result
+
+
+def pool_normalised(norm: nn.Module, features: Tensor, pool: Pool) -> Tensor:
+    """Normalise, rectify, and take the largest values of windows.
+
+    Kernels rectify on their way. Without them the rectifier comes last, where less is left: the
+    largest value of a window is the same before and after it, and so is the gradient.
+    """
+    if norm_for_kernels(norm, features) is not None:
+        return pool(apply_norm(norm, features))
+    return functional.relu(pool(norm(features)), inplace=True)
 
 
 class Twice(NamedTuple):

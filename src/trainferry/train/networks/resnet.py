@@ -24,6 +24,7 @@ from trainferry.train.networks.layers import (
     both,
     build_classifier,
     close_block,
+    pool_normalised,
     start_scaled,
 )
 
@@ -85,8 +86,10 @@ class ResNet(nn.Module):
         """Map pictures, B 3 H W, to class scores, B K."""
         features = self.stem(images)
         if self.version == 1:
-            features = apply_norm(self.stem_norm, features)
-        features = both(self.stages(self.pool(features))).first
+            features = pool_normalised(self.stem_norm, features, self.pool)
+        else:
+            features = self.pool(features)
+        features = both(self.stages(features)).first
         if self.version == 2:
             features = apply_norm(self.last_norm, features)
         return self.classifier(features.mean(dim=(2, 3)))
