@@ -12,7 +12,7 @@ from typing import Any
 from trainferry.errors import DataError, MissingPackageError
 from trainferry.train.data.render.words.fonts import Refusal
 from trainferry.train.data.tfrecord import has_records
-from trainferry.train.data.whole_file import write_whole
+from trainferry.train.data.whole_file import explain_write_errors, write_whole
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,25 @@ class RenderReport:
 
 
 def plan_shards(folder: Path, split: str, count: int, size: int) -> list[Shard]:
-    """Return the files that hold `count` samples, `size` in each but the last."""
+    """Return the files that hold `count` samples, `size` in each but the last, in a new place."""
+    place = folder / "tfrecords"
+    with explain_write_errors(place):
+        place.mkdir(parents=True, exist_ok=True)
     return [
-        Shard(folder / f"{split}_{number}.tfrecords", first, min(size, count - first))
+        Shard(place / f"{split}_{number}.tfrecords", first, min(size, count - first))
         for number, first in enumerate(range(0, count, size), start=1)
     ]
+
+
+def require_numbers(count: int, shard: int, seed: int, noun: str) -> None:
+    """Refuse numbers that no data set can have; `noun` is what one sample is called."""
+    if count < 1 or shard < 1:
+        raise DataError(
+            f"cannot render {count} {noun}s in files of {shard}",
+            hint=f"ask for at least one {noun} and one {noun} per file",
+        )
+    if seed < 0:
+        raise DataError(f"seed {seed} is negative", hint="pass a seed of 0 or more")
 
 
 def require_new_split(folder: Path, split: str) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -12,28 +10,22 @@ from trainferry.errors import DataError
 from trainferry.train.data.pictures import decode_picture, encode_jpeg, encode_png
 from trainferry.train.data.render.rendered_set import (
     RenderReport,
-    Shard,
     describe_set,
-    one_thread,
     plan_shards,
     require_new_split,
+    require_numbers,
     require_opencv,
     summarise_set,
 )
+from trainferry.train.data.render.shards import Draw, Drawn, Progress, render_shards
 from trainferry.train.data.render.signs.compose import Composer, Sign
 from trainferry.train.data.render.signs.fonts import plate_fonts, split_fonts
 from trainferry.train.data.render.signs.sheet import sign_sheet
 from trainferry.train.data.render.signs.street import Street
 from trainferry.train.data.render.signs.streets import SPLITS, Streets, read_streets
 from trainferry.train.data.render.words.fonts import Font, Refusal, find_fonts
-from trainferry.train.data.signs.charset import Charset, fsns_charset, write_charset
+from trainferry.train.data.signs.charset import fsns_charset, write_charset
 from trainferry.train.data.signs.records import build_sign
-from trainferry.train.data.tfrecord import RecordWriter
-from trainferry.train.data.whole_file import explain_write_errors
-from trainferry.train.data.workers import map_in_processes
-
-Progress = Callable[[int, int], None]
-"""Called with the number of samples done and of all samples."""
 
 QUALITY = 90
 
@@ -69,16 +61,8 @@ def render_signs(options: SignsOptions, folder: Path, progress: Progress) -> Sig
     started = time.monotonic()
     _check(options, folder)
     material = _read_material(options)
-    shards = _plan(options, folder)
-    counts: Counter[str] = Counter()
-    done = 0
-    with one_thread():
-        prepared = (material.source, options.png)
-        each = map_in_processes(_render_shard, shards, options.processes, _prepare, prepared)
-        for shard, used in zip(shards, each, strict=True):
-            counts.update(used)
-            done += shard.count
-            progress(done, options.count)
+    shards = plan_shards(folder, options.split, options.count, options.shard)
+    counts = render_shards(material.source, shards, options.processes, progress)
     write_charset(fsns_charset(), folder)
     report = SignsReport(
         count=options.count,
@@ -121,9 +105,20 @@ class _Source:
     split: str
     fonts: tuple[Font, ...]
     streets: tuple[Street, ...]
+    png: bool
 
     def composer(self) -> Composer:
         return Composer(self.seed, self.split, Streets(self.split, self.streets), self.fonts)
+
+    def drawing(self) -> Draw:
+        composer, charset = self.composer(), fsns_charset()
+
+        def draw(index: int) -> Drawn:
+            sign = composer.compose(index)
+            picture = _encode(sign, self.png)
+            return Drawn(build_sign(picture, sign.text, charset, sign.present), sign.font)
+
+        return draw
 
 
 @dataclass(frozen=True)
@@ -133,49 +128,12 @@ class _Material:
     left_out: dict[str, int]
 
 
-@dataclass(frozen=True)
-class _Process:
-    """What a rendering process keeps between files."""
-
-    composer: Composer
-    charset: Charset
-    png: bool
-
-
-_here: list[_Process] = []
-
-
-def _prepare(source: _Source, png: bool) -> None:
-    import cv2
-
-    cv2.setNumThreads(1)
-    _here[:] = [_Process(source.composer(), fsns_charset(), png)]
-
-
-def _render_shard(shard: Shard) -> Counter[str]:
-    process = _here[0]
-    used: Counter[str] = Counter()
-    with RecordWriter(shard.path) as writer:
-        for index in range(shard.first, shard.first + shard.count):
-            sign = process.composer.compose(index)
-            data = _encode(sign, process.png)
-            writer.write(build_sign(data, sign.text, process.charset, sign.present))
-            used[sign.font] += 1
-    return used
-
-
 def _encode(sign: Sign, png: bool) -> bytes:
     return encode_png(sign.picture) if png else encode_jpeg(sign.picture, QUALITY)
 
 
 def _check(options: SignsOptions, folder: Path) -> None:
-    if options.count < 1 or options.shard < 1:
-        raise DataError(
-            f"cannot render {options.count} signs in files of {options.shard}",
-            hint="ask for at least one sign and one sign per file",
-        )
-    if options.seed < 0:
-        raise DataError(f"seed {options.seed} is negative", hint="pass a seed of 0 or more")
+    require_numbers(options.count, options.shard, options.seed, "sign")
     if options.split not in SPLITS:
         raise DataError(
             f"there is no split `{options.split}` of names and fonts",
@@ -197,13 +155,6 @@ def _read_material(options: SignsOptions) -> _Material:
     if options.names is not None:
         read = read_streets(options.names, fsns_charset())
         streets, left_out = read.streets, read.left_out
-    source = _Source(options.seed, options.split, tuple(fonts), streets)
+    source = _Source(options.seed, options.split, tuple(fonts), streets, options.png)
     source.composer()  # tells at once when no name is left for the split
     return _Material(source, tuple(refused), left_out)
-
-
-def _plan(options: SignsOptions, folder: Path) -> list[Shard]:
-    place = folder / "tfrecords"
-    with explain_write_errors(place):
-        place.mkdir(parents=True, exist_ok=True)
-    return plan_shards(place, options.split, options.count, options.shard)

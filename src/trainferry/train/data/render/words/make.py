@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import get_args
 
 from trainferry.errors import DataError
+from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import decode_picture, encode_jpeg
 from trainferry.train.data.render.rendered_set import (
     RenderReport,
-    Shard,
     describe_set,
     plan_shards,
     require_new_split,
+    require_numbers,
     require_opencv,
     summarise_set,
 )
-from trainferry.train.data.render.words.compose import Style, WordPicture
+from trainferry.train.data.render.shards import Draw, Drawn, Progress, render_shards
+from trainferry.train.data.render.words.compose import Composer, Style, WordPicture
 from trainferry.train.data.render.words.fonts import (
     Font,
     Refusal,
@@ -28,8 +29,7 @@ from trainferry.train.data.render.words.fonts import (
     find_fonts,
     open_typeface,
 )
-from trainferry.train.data.render.words.lexicon import read_words
-from trainferry.train.data.render.words.shards import Progress, Source, render_shards
+from trainferry.train.data.render.words.lexicon import Lexicon, read_words
 from trainferry.train.data.render.words.sheet import contact_sheet
 
 _RENDERER = "the word renderer"
@@ -64,15 +64,8 @@ def render_words(options: WordsOptions, folder: Path, progress: Progress) -> Wor
     started = time.monotonic()
     _check(options, folder)
     material = _read_material(options)
-    shards = _plan(options, folder)
-    counts: Counter[str] = Counter()
-    try:
-        for used in render_shards(material.source, shards, options.processes, progress):
-            counts.update(used)
-    except BaseException:
-        for shard in shards:  # part of a data set would stand in the way of the next try
-            shard.path.unlink(missing_ok=True)
-        raise
+    shards = plan_shards(folder, options.split, options.count, options.shard)
+    counts = render_shards(material.source, shards, options.processes, progress)
     report = WordsReport(
         count=options.count,
         files=tuple(shard.path for shard in shards),
@@ -109,13 +102,7 @@ def write_check_sheet(options: WordsOptions, path: Path) -> None:
 
 
 def _check(options: WordsOptions, folder: Path) -> None:
-    if options.count < 1 or options.shard < 1:
-        raise DataError(
-            f"cannot render {options.count} pictures in files of {options.shard}",
-            hint="ask for at least one picture and one picture per file",
-        )
-    if options.seed < 0:
-        raise DataError(f"seed {options.seed} is negative", hint="pass a seed of 0 or more")
+    require_numbers(options.count, options.shard, options.seed, "picture")
     if not options.split.isidentifier():
         raise DataError(
             f"`{options.split}` cannot name a split", hint="use letters, such as train or valid"
@@ -129,10 +116,33 @@ def _check(options: WordsOptions, folder: Path) -> None:
 
 
 @dataclass(frozen=True)
+class _Source:
+    """All that a process needs to draw any picture of the data set."""
+
+    seed: int
+    split: str
+    fonts: tuple[Font, ...]
+    words: tuple[str, ...]
+    style: Style
+
+    def composer(self) -> Composer:
+        return Composer(self.seed, self.split, Lexicon(self.words), self.fonts, self.style)
+
+    def drawing(self) -> Draw:
+        composer = self.composer()
+
+        def draw(index: int) -> Drawn:
+            word = composer.compose(index)
+            return Drawn(_example(word, index), word.font)
+
+        return draw
+
+
+@dataclass(frozen=True)
 class _Material:
     """What pictures are drawn from, and what of the user's fonts and words cannot be used."""
 
-    source: Source
+    source: _Source
     refused: tuple[Refusal, ...]
     left_out: dict[str, int]
 
@@ -153,20 +163,19 @@ def _read_material(options: WordsOptions) -> _Material:
             "no font has the Latin letters and digits of the bundled words",
             hint="add a Latin font, or pass a word list in the script of your fonts",
         )
-    source = Source(options.seed, options.split, tuple(fonts), words, options.style)
+    source = _Source(options.seed, options.split, tuple(fonts), words, options.style)
     return _Material(source, tuple(refused), left_out)
+
+
+def _example(word: WordPicture, index: int) -> bytes:
+    return build_example(
+        {
+            "image/encoded": encode_jpeg(word.picture, word.look.camera.quality),
+            "image/text": word.text.label,
+            "image/path": f"{index:08d}_{word.font}",
+        }
+    )
 
 
 def _drawable_by(fonts: list[Font]) -> Callable[[str], bool]:
     return lambda text: any(open_typeface(font.path).draws(text) for font in fonts)
-
-
-def _plan(options: WordsOptions, folder: Path) -> list[Shard]:
-    place = folder / "tfrecords"
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(
-            f"cannot make the folder {place}: {error.strerror}", hint="choose another folder"
-        ) from error
-    return plan_shards(place, options.split, options.count, options.shard)

@@ -1,54 +1,68 @@
-"""Record files of word pictures, rendered side by side in several processes."""
+"""Record files of drawn samples, rendered side by side in several processes."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.sharedctypes import Synchronized
+from typing import NamedTuple, Protocol, TypeAlias
 
 from trainferry.errors import DataError, TrainferryError
-from trainferry.train.data.example import build_example
-from trainferry.train.data.pictures import encode_jpeg
 from trainferry.train.data.render.rendered_set import Shard, one_thread
-from trainferry.train.data.render.words.compose import Composer, Style, WordPicture
-from trainferry.train.data.render.words.fonts import Font
-from trainferry.train.data.render.words.lexicon import Lexicon
 from trainferry.train.data.tfrecord import RecordWriter
 
 Progress = Callable[[int, int], None]
-"""Called with the number of pictures done and of all pictures."""
+"""Called with the number of samples done and of all samples."""
 
 _TELL_EVERY = 50
 _LOOK_SECONDS = 0.2
 
 
-@dataclass(frozen=True)
-class Source:
-    """All that a process needs to draw any picture of the data set."""
+class Drawn(NamedTuple):
+    """A sample as it is stored, and the font that it is lettered in."""
 
-    seed: int
-    split: str
-    fonts: tuple[Font, ...]
-    words: tuple[str, ...]
-    style: Style
+    record: bytes
+    font: str
 
-    def composer(self) -> Composer:
-        return Composer(self.seed, self.split, Lexicon(self.words), self.fonts, self.style)
+
+Draw: TypeAlias = Callable[[int], Drawn]
+
+
+class Source(Protocol):
+    """All that a process needs to draw any sample of a data set; it travels between processes."""
+
+    def drawing(self) -> Draw:
+        """Prepare to draw samples by their numbers."""
 
 
 def render_shards(
-    source: Source, shards: list[Shard], processes: int, progress: Progress
-) -> Iterator[Counter[str]]:
-    """Render every file, on all cores for 0 processes; yields the fonts used in each."""
+    source: Source, shards: Sequence[Shard], processes: int, progress: Progress
+) -> Counter[str]:
+    """Render every file, on all cores for 0 processes, or none; return how often fonts were used.
+
+    Where that ends early, no file stays: part of a data set would stand in the way of the next try.
+    """
     processes = min(processes or os.cpu_count() or 1, len(shards))
-    if processes == 1:
-        return _render_here(source.composer(), shards, progress)
-    return _render_in_processes(source, shards, processes, progress)
+    counts: Counter[str] = Counter()
+    try:
+        if processes == 1:
+            each = _render_here(source.drawing(), shards, progress)
+        else:
+            each = _render_in_processes(source, shards, processes, progress)
+        with closing(each):
+            for used in each:
+                counts.update(used)
+    except BaseException:
+        for shard in shards:
+            shard.path.unlink(missing_ok=True)
+        raise
+    return counts
 
 
 @dataclass(frozen=True)
@@ -63,7 +77,7 @@ class _Failure:
 class _Process:
     """What a rendering process keeps between files."""
 
-    composer: Composer
+    draw: Draw
     rendered: Synchronized[int]
     stop: Synchronized[int]
 
@@ -72,8 +86,8 @@ _here: list[_Process] = []
 
 
 def _render_here(
-    composer: Composer, shards: list[Shard], progress: Progress
-) -> Iterator[Counter[str]]:
+    draw: Draw, shards: Sequence[Shard], progress: Progress
+) -> Generator[Counter[str]]:
     total = sum(shard.count for shard in shards)
     with one_thread():
         for shard in shards:
@@ -81,12 +95,12 @@ def _render_here(
             def told(done: int, first: int = shard.first) -> None:
                 progress(first + done, total)
 
-            yield _render_shard(composer, shard, told)
+            yield _render_shard(draw, shard, told)
 
 
 def _render_in_processes(
-    source: Source, shards: list[Shard], processes: int, progress: Progress
-) -> Iterator[Counter[str]]:
+    source: Source, shards: Sequence[Shard], processes: int, progress: Progress
+) -> Generator[Counter[str]]:
     total = sum(shard.count for shard in shards)
     # Not forked: the threads of torch and OpenCV do not survive that.
     context = multiprocessing.get_context("spawn")
@@ -105,7 +119,7 @@ def _render_in_processes(
     except BrokenProcessPool as error:
         raise DataError(
             f"one of {processes} rendering processes was ended from outside",
-            hint="perhaps memory ran out: delete the files written and use fewer processes",
+            hint="perhaps memory ran out: use fewer processes",
         ) from error
     finally:
         stop.value = 1  # where one file failed, or the user stopped it, the others need not end
@@ -116,7 +130,7 @@ def _start_process(source: Source, rendered: Synchronized[int], stop: Synchroniz
     import cv2
 
     cv2.setNumThreads(1)
-    _here.append(_Process(source.composer(), rendered, stop))
+    _here.append(_Process(source.drawing(), rendered, stop))
 
 
 def _process_shard(shard: Shard) -> Counter[str] | _Failure:
@@ -132,29 +146,18 @@ def _process_shard(shard: Shard) -> Counter[str] | _Failure:
             raise DataError("rendering was stopped", hint="run the command again")
 
     try:
-        return _render_shard(process.composer, shard, told)
+        return _render_shard(process.draw, shard, told)
     except TrainferryError as error:
         return _Failure(str(error), error.hint)
 
 
-def _render_shard(composer: Composer, shard: Shard, told: Callable[[int], None]) -> Counter[str]:
+def _render_shard(draw: Draw, shard: Shard, told: Callable[[int], None]) -> Counter[str]:
     used: Counter[str] = Counter()
     with RecordWriter(shard.path) as writer:
         for number in range(1, shard.count + 1):
-            index = shard.first + number - 1
-            word = composer.compose(index)
-            writer.write(_example(word, index))
-            used[word.font] += 1
+            drawn = draw(shard.first + number - 1)
+            writer.write(drawn.record)
+            used[drawn.font] += 1
             if number % _TELL_EVERY == 0 or number == shard.count:
                 told(number)
     return used
-
-
-def _example(word: WordPicture, index: int) -> bytes:
-    return build_example(
-        {
-            "image/encoded": encode_jpeg(word.picture, word.look.camera.quality),
-            "image/text": word.text.label,
-            "image/path": f"{index:08d}_{word.font}",
-        }
-    )
