@@ -247,6 +247,28 @@ def test_records_unpack_into_the_tree_they_came_from(tmp_path: Path) -> None:
         unpack_photos({}, tmp_path / "back")
 
 
+def test_pictures_of_any_format_unpack_into_a_folder_that_is_there(tmp_path: Path) -> None:
+    drawn = Image.fromarray(picture(1, 16, 16))
+    kinds = {"JPEG": ".jpg", "PNG": ".png", "BMP": ".bmp", "GIF": ".gif"}
+    kinds |= {"WEBP": ".webp", "TIFF": ".tif"}
+    encoded = [saved(drawn, kind) for kind in kinds]
+    path = tmp_path / "train-00000-of-00001"
+    write_records(
+        path,
+        [
+            build_example({"image/encoded": data, "image/class/label": 1, "image/filename": "a"})
+            for data in encoded
+        ],
+    )
+    folder = tmp_path / "back"
+    folder.mkdir()
+    before = folder.stat().st_ino
+    unpack_photos({"": [path]}, folder)
+    assert folder.stat().st_ino == before
+    for data, suffix in zip(encoded, kinds.values(), strict=True):
+        assert (folder / "1" / f"a{suffix}").read_bytes() == data
+
+
 def test_unpacking_writes_nowhere_else(tmp_path: Path) -> None:
     path = tmp_path / "train-00000-of-00001"
     records = [

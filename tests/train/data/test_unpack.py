@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from tests.train.data.samples import encoded_word, picture, write_words
 from trainferry.errors import DataError
 from trainferry.train.data.example import build_example
+from trainferry.train.data.new_folder import safe_name
 from trainferry.train.data.pictures import decode_picture, encode_jpeg, encode_png
 from trainferry.train.data.tfrecord import find_records, write_records
 from trainferry.train.data.words.alphabet import LATIN36, Alphabet, write_alphabet
 from trainferry.train.data.words.folder import FolderOptions, pack_folder
-from trainferry.train.data.words.unpack import safe_name, unpack_records
+from trainferry.train.data.words.unpack import unpack_records
 
 
 def test_a_packed_folder_comes_back_byte_for_byte(tmp_path: Path) -> None:

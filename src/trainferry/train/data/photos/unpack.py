@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,14 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from trainferry.errors import DataError
+from trainferry.train.data.new_folder import new_folder, safe_name, write_new
 from trainferry.train.data.photos.classes import natural_order
 from trainferry.train.data.photos.records import PhotoRecords, PhotoSample
-from trainferry.train.data.photos.tree import is_picture
-from trainferry.train.data.whole_file import explain_write_errors
-from trainferry.train.data.words.unpack import safe_name
 
 NAMES = "names.tsv"
-_SUFFIXES = ((b"\xff\xd8", ".jpg"), (b"\x89PNG", ".png"), (b"GIF8", ".gif"), (b"BM", ".bmp"))
 
 
 @dataclass
@@ -57,23 +51,13 @@ def unpack_photos(
 
     A split called "" has no folder of its own. What people call the classes is in names.tsv.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DataError(f"`{folder}` exists and is not empty", hint="pass a new folder to --to")
-    opened = {split: PhotoRecords(paths) for split, paths in splits.items()}
-    total = sum(map(len, opened.values()))
-    beside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
     report = PhotoUnpackReport()
-    try:
-        with explain_write_errors(folder):
-            beside.mkdir(parents=True)
-            for split, records in opened.items():
-                _unpack_split(records, beside / split, report, total, progress)
-            _write_names(beside / NAMES, report)
-            if folder.is_dir():
-                folder.rmdir()
-            beside.rename(folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    with new_folder(folder, last=NAMES) as beside:
+        opened = {split: PhotoRecords(paths) for split, paths in splits.items()}
+        total = sum(map(len, opened.values()))
+        for split, records in opened.items():
+            _unpack_split(records, beside / split, report, total, progress)
+        _write_names(beside / NAMES, report)
     return report
 
 
@@ -93,8 +77,8 @@ def _unpack_split(
             report.skipped.append((records.where(number), str(error)))
             continue
         place = root / _folder_of(sample, report)
-        place.mkdir(parents=True, exist_ok=True)
-        _write_new(sample, place, taken)
+        name = Path(safe_name(sample.name).name)
+        write_new(place, name, bytes(sample.encoded), taken)
         report.written += 1
         if progress is not None and (report.written % 200 == 0 or report.written == total):
             progress(report.written, total)
@@ -110,26 +94,6 @@ def _folder_of(sample: PhotoSample, report: PhotoUnpackReport) -> str:
         report.folders[sample.label] = name
         report.names[sample.label] = " ".join(sample.text.split()) or wanted
     return report.folders[sample.label]
-
-
-def _write_new(sample: PhotoSample, place: Path, taken: Counter[Path]) -> None:
-    """Write under a name not yet taken, with the suffix that fits the bytes."""
-    name = Path(safe_name(sample.name).name)
-    stem = name.stem if is_picture(name.name) else name.name
-    head = bytes(sample.encoded[:4])
-    suffix = next((end for magic, end in _SUFFIXES if head.startswith(magic)), ".bin")
-    if suffix == ".jpg" and name.suffix.lower() in (".jpg", ".jpeg"):
-        suffix = name.suffix
-    wanted = place / f"{stem}{suffix}"
-    for count in itertools.count(taken[wanted] + 1):
-        path = place / f"{stem}-{count}{suffix}" if count > 1 else wanted
-        try:
-            with path.open("xb") as file:
-                file.write(sample.encoded)
-        except FileExistsError:
-            continue
-        taken[wanted] = count
-        return
 
 
 def _write_names(path: Path, report: PhotoUnpackReport) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import os
-import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,9 +12,9 @@ import numpy as np
 
 from trainferry.errors import DataError
 from trainferry.train.data.example import first_bytes, split_example
+from trainferry.train.data.new_folder import new_folder, safe_name, write_new
 from trainferry.train.data.pictures import encode_png
 from trainferry.train.data.tfrecord import RecordFile
-from trainferry.train.data.whole_file import explain_write_errors
 from trainferry.train.data.words.folder import LIST
 from trainferry.train.data.words.records import (
     FileLayout,
@@ -27,18 +23,6 @@ from trainferry.train.data.words.records import (
     read_picture,
     read_text,
 )
-
-_SUFFIXES = (
-    (b"\xff\xd8\xff", ".jpg"),
-    (b"\x89PNG\r\n\x1a\n", ".png"),
-    (b"BM", ".bmp"),
-    (b"GIF8", ".gif"),
-    (b"RIFF", ".webp"),
-    (b"II*\0", ".tif"),
-    (b"MM\0*", ".tif"),
-)
-_PICTURE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff"}
-_LONGEST_PART = 100
 
 
 @dataclass
@@ -74,48 +58,11 @@ def unpack_records(
 
     Encoded pictures are written byte for byte, raw ones as PNG.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DataError(f"`{folder}` exists and is not empty", hint="pass a new folder to --to")
-    files = [RecordFile(path) for path in paths]
-    beside = _beside(folder)
     report = UnpackReport()
-    try:
-        with explain_write_errors(folder):
-            beside.mkdir(parents=True)
-            _unpack_all(files, beside, report, ord_map, progress or _no_progress)
-            _move(beside, folder)
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
+    with new_folder(folder, last=LIST) as beside:
+        files = [RecordFile(path) for path in paths]
+        _unpack_all(files, beside, report, ord_map, progress or _no_progress)
     return report
-
-
-def safe_name(name: str) -> Path:
-    """Make a relative path of harmless parts from whatever a record calls itself."""
-    parts = []
-    for part in re.split(r"[/\\]+", name):
-        clean = _cut(re.sub(r"[^\w.\-]", "_", part), _LONGEST_PART).lstrip(".")
-        if clean and not re.fullmatch(r"[A-Za-z]_", clean):
-            parts.append(clean)
-    return Path(*parts[-4:]) if parts else Path("picture")
-
-
-def _beside(folder: Path) -> Path:
-    """Return where to write first: in the folder if it is there, for it may be a mount point."""
-    name = f".{folder.name}.{os.getpid()}.part"
-    return folder / name if folder.is_dir() else folder.with_name(name)
-
-
-def _move(beside: Path, folder: Path) -> None:
-    if beside.parent != folder:
-        beside.rename(folder)
-        return
-    for path in sorted(beside.iterdir(), key=lambda path: path.name == LIST):
-        path.rename(folder / path.name)
-
-
-def _cut(name: str, longest: int) -> str:
-    """Return the end of a name; files are limited in bytes, not in characters."""
-    return name.encode()[-longest:].decode("utf-8", "ignore")
 
 
 def _unpack_all(
@@ -138,7 +85,7 @@ def _unpack_all(
                 except DataError as error:
                     report.skipped.append((f"{file.path.name}:{number}", str(error)))
                     continue
-                path = _write_new(beside, safe_name(name), data, taken)
+                path = write_new(beside, safe_name(name), data, taken)
                 listed.write(f"{path.relative_to(beside).as_posix()}\t{text}\n")
                 report.written += 1
                 if done % 200 == 0 or done == total:
@@ -162,33 +109,6 @@ def _read(file: RecordFile, number: int, layout: FileLayout) -> tuple[str, str, 
     if layout.order == "bgr":
         picture = np.ascontiguousarray(picture[:, :, ::-1])
     return name, text, encode_png(picture)
-
-
-def _write_new(folder: Path, name: Path, data: bytes, taken: Counter[Path]) -> Path:
-    """Write under a name not yet taken, with the suffix that fits the bytes.
-
-    `taken` keeps how often a name was asked for: trying from 1 takes the square of that.
-    """
-    suffix = next((end for magic, end in _SUFFIXES if data.startswith(magic)), ".bin")
-    if name.suffix.lower() in (".jpg", ".jpeg") and suffix == ".jpg":
-        suffix = name.suffix
-    wanted = folder / name
-    try:
-        wanted.parent.mkdir(parents=True, exist_ok=True)
-    except (FileExistsError, NotADirectoryError):
-        wanted = folder / _cut("_".join(name.parts), 2 * _LONGEST_PART)
-    stem = wanted.stem if wanted.suffix.lower() in _PICTURE_SUFFIXES else wanted.name
-    start = wanted.with_name(stem + suffix)
-    for count in itertools.count(taken[start] + 1):
-        path = wanted.with_name(stem + (f"-{count}" if count > 1 else "") + suffix)
-        try:
-            with path.open("xb") as file:
-                file.write(data)
-        except FileExistsError:
-            continue
-        break
-    taken[start] = count
-    return path
 
 
 def _no_progress(done: int, total: int) -> None:
