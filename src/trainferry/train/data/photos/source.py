@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import DTypeLike, NDArray
 
-from trainferry.errors import DataError, PictureError, RecordError
+from trainferry.errors import PictureError, RecordError
 from trainferry.train.data.batches import Batch, Positions
 from trainferry.train.data.photos.crop import (
     Draw,
@@ -20,9 +20,8 @@ from trainferry.train.data.photos.crop import (
 from trainferry.train.data.photos.encoded import Pack, is_plain
 from trainferry.train.data.photos.records import PhotoRecords, PhotoSample
 from trainferry.train.data.pictures import Picture
+from trainferry.train.data.replacing import samples_after
 from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
-
-MOST_BAD_IN_A_ROW = 100
 
 
 @dataclass(frozen=True)
@@ -64,12 +63,10 @@ class PhotoSource:
         drawn = [self._draw(*each) for each in zip(numbers, dice, strict=True)]
         pack = Pack()
         for row, (position, draw) in enumerate(zip(numbers, drawn, strict=True)):
-            candidate = position
+            candidate, others = position, samples_after(position, len(self))
             while draw is None or not self._put(draw, rows.images[row], pack):
                 rows.skipped += 1
-                candidate = (candidate + 1) % len(self)
-                if (candidate - position) % len(self) in (0, MOST_BAD_IN_A_ROW):
-                    raise _all_bad(position)
+                candidate = next(others)
                 draw = self._draw(candidate, dice[row])  # noqa: PLW2901  # the next one's
             rows.set(row, candidate, self._class(candidate))
         return pack.into(rows.batch()) if self.packed else rows.batch()
@@ -155,10 +152,3 @@ class _Rows:
             torch.from_numpy(self.positions),
             torch.tensor(self.skipped),
         )
-
-
-def _all_bad(position: int) -> DataError:
-    return DataError(
-        f"all samples or {MOST_BAD_IN_A_ROW} in a row cannot be read, from sample {position} on",
-        hint="run `trainferry data check` on this folder to see what is wrong",
-    )

@@ -8,12 +8,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from trainferry.errors import DataError
 from trainferry.train.data.batches import Batch, Positions
 from trainferry.train.data.pictures import Picture
+from trainferry.train.data.replacing import samples_after
 from trainferry.train.data.signs.records import SignRecords
-
-MOST_BAD_IN_A_ROW = 100
 
 
 @dataclass(frozen=True)
@@ -85,14 +83,10 @@ class SignSource:
         )
 
     def _fill_with_next(self, picture: Picture, codes: NDArray[np.int64], position: int) -> int:
-        """Take the first readable sample after `position`: always the same one."""
-        bad = min(MOST_BAD_IN_A_ROW, len(self))
-        for step in range(1, bad):
-            candidate = (position + step) % len(self)
+        """Take the first readable sample after `position`."""
+        candidates = samples_after(position, len(self))
+        while True:
+            candidate = next(candidates)
             number = int(self.kept[candidate])
             if self.records.fill(picture[None], codes[None], [number])[0] is not None:
                 return candidate
-        raise DataError(
-            f"{bad} samples in a row cannot be read, from sample {position} on",
-            hint="run `trainferry data check` on this folder to see what is wrong",
-        )

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from trainferry.errors import DataError
 from trainferry.train.data.batches import Batch, Positions
 from trainferry.train.data.pictures import Picture
+from trainferry.train.data.replacing import samples_after
 from trainferry.train.data.words.alphabet import Alphabet
 from trainferry.train.data.words.records import WordRecords
-
-MOST_BAD_IN_A_ROW = 100
 
 
 @dataclass(frozen=True)
@@ -87,17 +85,13 @@ class WordSource:
         return self.records.order == "bgr"
 
     def _fill_with_next(self, picture: Picture, position: int) -> tuple[int, str]:
-        """Take the first readable sample after `position`: always the same one."""
-        for step in range(1, min(MOST_BAD_IN_A_ROW, len(self))):
-            candidate = (position + step) % len(self)
+        """Take the first readable sample after `position`."""
+        candidates = samples_after(position, len(self))
+        while True:
+            candidate = next(candidates)
             text = self.records.fill(picture[None], [int(self.kept[candidate])])[0]
             if text is not None:
                 return candidate, text
-        bad = min(MOST_BAD_IN_A_ROW, len(self))
-        raise DataError(
-            f"{bad} samples in a row cannot be read, from sample {position} on",
-            hint="run `trainferry data check` on this folder to see what is wrong",
-        )
 
     def _known(self, text: str) -> str:
         known = "".join(character for character in text if character in self.alphabet)
