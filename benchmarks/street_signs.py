@@ -308,8 +308,9 @@ def draw_one(
     arguments: argparse.Namespace, name: str, data: Path, readings: list[Reading]
 ) -> Entry:
     """Draw where the network looked on one sign: of those it read right, a long one."""
-    from trainferry.train.build import evaluation_source, saved_recipe
+    from trainferry.train.build import evaluation_source
     from trainferry.train.data.pictures import encode_png
+    from trainferry.train.run_folder import saved_recipe
 
     recipe = saved_recipe(arguments.to / "run")
     right = [one for one in readings if one.truth == one.read] or readings

@@ -8,8 +8,8 @@ import pytest
 
 from tests.train.photo_data import make_photo_data
 from trainferry.cli.main import main
-from trainferry.train.build import saved_recipe
 from trainferry.train.checkpoint import find_checkpoint, load_checkpoint
+from trainferry.train.run_folder import saved_recipe
 
 SETS = (
     *("network.size=18", "network.width=4", "loop.batch=8", "data.workers=0"),

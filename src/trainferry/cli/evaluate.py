@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _find_protocol(arguments: argparse.Namespace) -> Protocol | None:
     """Return the protocol of words, None for photographs; refuse options of the other kind."""
-    from trainferry.train.build import saved_recipe
+    from trainferry.train.run_folder import saved_recipe
     from trainferry.train.scores.run import find_protocol
 
     protocol = find_protocol(saved_recipe(arguments.folder), arguments.protocol)

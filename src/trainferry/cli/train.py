@@ -164,8 +164,8 @@ def _as_started(
     arguments: argparse.Namespace, recipe: Recipe, group: Group, say: Callable[[str], None]
 ) -> Recipe:
     """Let a run that is older than a key go on as before, unless --set says otherwise."""
-    from trainferry.train.build import values_before
     from trainferry.train.recipe.read import read_recipe, recipe_differences
+    from trainferry.train.run_folder import values_before
 
     before = group.ask_first(lambda: values_before(arguments.folder, recipe))
     if not before:

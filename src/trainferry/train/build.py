@@ -22,42 +22,21 @@ from trainferry.devices.device import (
 from trainferry.devices.jpeg import check_decoder
 from trainferry.devices.loss_scale import LossScale, LossScaleOptions
 from trainferry.devices.precision import check_precision
-from trainferry.errors import CheckpointError, RecipeError, UsageError
+from trainferry.errors import CheckpointError, UsageError
 from trainferry.train import photos, signs, words
 from trainferry.train.averaging import WeightAverage
 from trainferry.train.checkpoint import find_checkpoint, load_weights, read_facts
 from trainferry.train.data.batches import Source
-from trainferry.train.data.whole_file import write_whole
 from trainferry.train.gradients import GradientMean
 from trainferry.train.norms import keep_norms_exact, synchronise_norms
 from trainferry.train.optimizer import build_optimizer
 from trainferry.train.ranks import check_same_run, check_split
-from trainferry.train.recipe.read import (
-    read_recipe,
-    recipe_differences,
-    recipe_to_toml,
-    unsaid_values,
-)
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe, SpellRecipe
 from trainferry.train.run import Run
+from trainferry.train.run_folder import check_folder, open_folder, saved_recipe
 from trainferry.train.schedule import in_steps
 from trainferry.train.tasks.task import Task
-
-MAY_CHANGE = {
-    "loop.log_every",
-    "loop.evaluate_every",
-    "loop.save_every",
-    "loop.keep",
-    "loop.patience",
-    "loop.evaluate_epochs",
-    "loop.save_epochs",
-    "loop.stop_at_score",
-    "loop.captured",
-    "loop.whole_step",
-    "data.workers",
-    "data.minimum_kept",
-}
 
 
 @dataclass(frozen=True)
@@ -170,62 +149,6 @@ def complete_recipe(recipe: Recipe, data: Path) -> Recipe:
     return _kind(recipe).complete(recipe, data)
 
 
-def saved_recipe(folder: Path, overrides: Sequence[str] = ()) -> Recipe:
-    """Return the recipe in force in a run, with some values changed if asked."""
-    path = folder / "recipe.toml"
-    if not path.is_file():
-        raise CheckpointError(
-            f"`{folder}` is no run: it has no recipe.toml",
-            hint="give the folder that was passed to `trainferry train --run`",
-        )
-    return read_recipe(path, overrides)
-
-
-def values_before(folder: Path, recipe: Recipe) -> list[str]:
-    """Return `key=value` of what the run in a folder was trained with before there was the key."""
-    path = folder / "recipe.toml"
-    if not path.is_file():
-        return []
-    unsaid = unsaid_values(path, recipe)
-    return [f"{key}={value}" for key, value in unsaid.items() if key not in MAY_CHANGE]
-
-
-def open_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> None:
-    """Make the run's folder, or check that the run in it is of this recipe."""
-    check_folder(folder, recipe, samples)
-    path = folder / "recipe.toml"
-    if not path.is_file():
-        write_whole(path, recipe_to_toml(recipe).encode())
-
-
-def check_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> None:
-    """Raise RecipeError unless the folder is free or holds a run of this recipe.
-
-    An imported run may hold epochs that are no steps yet: with `samples` they become so.
-    """
-    if (folder / "recipe.toml").is_file():
-        saved = saved_recipe(folder)
-        saved = saved if samples is None else in_steps(saved, samples)
-        differences = {
-            key: values
-            for key, values in recipe_differences(saved, recipe).items()
-            if key not in MAY_CHANGE
-        }
-        if differences:
-            shown = "; ".join(
-                f"{key} was {was!r}, is {now!r}" for key, (was, now) in differences.items()
-            )
-            raise RecipeError(
-                f"`{folder}` holds a run of another recipe: {shown}",
-                hint="give another --run folder, or the recipe and --set values it was made with",
-            )
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RecipeError(
-            f"`{folder}` is not empty and holds no run",
-            hint="give a new folder: nothing there is overwritten",
-        )
-
-
 def count_workers(recipe: Recipe, ranks_here: int = 1) -> int:
     """Return how many processes read data: as the recipe says, or all cores but one.
 
@@ -237,7 +160,7 @@ def count_workers(recipe: Recipe, ranks_here: int = 1) -> int:
 
 
 class _Kind(Protocol):
-    """What words and photographs have each in their own way."""
+    """What words, photographs and signs have each in their own way."""
 
     def complete(self, recipe: Recipe, data: Path) -> Recipe: ...
     def complete_without_data(self, recipe: Recipe) -> tuple[Recipe, str | None]: ...

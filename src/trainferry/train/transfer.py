@@ -12,13 +12,13 @@ from torch import Tensor
 
 from trainferry.errors import CheckpointError
 from trainferry.train.averaging import WeightAverage
-from trainferry.train.build import saved_recipe
 from trainferry.train.checkpoint import load_weights
 from trainferry.train.optimizer import is_head
 from trainferry.train.recipe.read import recipe_differences
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe
 from trainferry.train.run import Run
+from trainferry.train.run_folder import saved_recipe
 from trainferry.train.tf_checkpoint.locate import is_tensorflow
 from trainferry.train.tf_checkpoint.start import starting_weights
 

@@ -16,7 +16,6 @@ from trainferry.train.build import (
     count_workers,
     evaluation_source,
     open_run,
-    saved_recipe,
 )
 from trainferry.train.checkpoint import read_facts
 from trainferry.train.data.batches import Source, evaluation_batches
@@ -26,6 +25,7 @@ from trainferry.train.data.signs.source import SignSource
 from trainferry.train.data.words.source import WordSource
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import RecogniseRecipe, SpellRecipe
+from trainferry.train.run_folder import saved_recipe
 from trainferry.train.scores.evaluate import evaluate
 from trainferry.train.scores.words import Protocol, choose_protocol
 

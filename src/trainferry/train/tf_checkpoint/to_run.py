@@ -13,13 +13,14 @@ from torch import Tensor, nn
 
 from trainferry.devices.loss_scale import LossScale, LossScaleOptions
 from trainferry.errors import CheckpointError, UsageError
-from trainferry.train.build import build_network, open_folder
+from trainferry.train.build import build_network
 from trainferry.train.checkpoint import Checkpoint, list_checkpoints, save_checkpoint
 from trainferry.train.data.words.alphabet import Alphabet
 from trainferry.train.optimizer import freeze_untrained
 from trainferry.train.recipe.read import recipe_to_toml
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import RecogniseRecipe, WordPicture
+from trainferry.train.run_folder import open_folder
 from trainferry.train.tf_checkpoint.load import ImportedWeights
 
 Origin: TypeAlias = Literal["upstream", "zoo"]

@@ -8,10 +8,10 @@ from typing import Any
 from torch import Tensor
 
 from trainferry.errors import UsageError
-from trainferry.train.build import saved_recipe
 from trainferry.train.debug.compare.difference import Difference
 from trainferry.train.debug.dump_files import read_dump, read_index
 from trainferry.train.recipe.read import recipe_differences
+from trainferry.train.run_folder import saved_recipe
 
 _FACTS = ("step", "batch", "device", "precision", "loss_scale", "samples")
 

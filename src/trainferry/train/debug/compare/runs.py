@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from trainferry.errors import CheckpointError, UsageError
-from trainferry.train.build import saved_recipe
 from trainferry.train.checkpoint import find_checkpoint, list_checkpoints, read_facts
 from trainferry.train.journal import read_journal
 from trainferry.train.recipe.read import recipe_differences
+from trainferry.train.run_folder import saved_recipe
 
 
 def run_folder(path: Path) -> Path:
