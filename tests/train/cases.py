@@ -76,6 +76,12 @@ CASES = (
         make_photo_data,
     ),
     TinyCase(
+        "resnet_zoo",
+        "resnet50_zoo",
+        (*_TINY_PHOTOS, *_picture(32), "network.width=4"),
+        make_photo_data,
+    ),
+    TinyCase(
         "densenet",
         "densenet121",
         (*_TINY_PHOTOS, *_picture(64), "network.growth=4", "loop.batch=4"),

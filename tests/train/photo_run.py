@@ -22,6 +22,7 @@ SCORES = {"top1": 0.5, "loss": 2.0}
 _SIZES = {
     "resnet50": ("network.size=18", "network.width=4"),
     "resnet50_v2": ("network.width=4",),
+    "resnet50_zoo": ("network.width=4",),
     "densenet121": ("network.growth=4",),
     "hrnet_w18": ("network.width=4", "network.head=8"),
 }

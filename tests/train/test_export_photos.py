@@ -68,10 +68,11 @@ def photos_of(run: OpenRun, count: int = 5) -> Samples:
         ),
         ("resnet50", ("picture.deviation=[58.4,57.1,57.4]", "picture.filter=antialias")),
         ("resnet50_v2", ()),
+        ("resnet50_zoo", ()),
         ("densenet121", ()),
         ("densenet121", ("network.variant=paper",)),
     ],
-    ids=["18", "50, wide", "deviation", "v2", "densenet", "densenet of the paper"],
+    ids=["18", "50, wide", "deviation", "v2", "zoo", "densenet", "densenet of the paper"],
 )
 def test_every_network_can_be_exported(name: str, sets: tuple[str, ...]) -> None:
     run = unsaved(tiny_photo_recipe(name, *sets))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from trainferry.train.recipe.read import read_recipe
 from trainferry.train.recipe.sections import (
     LoopRecipe,
     OptimizerRecipe,
@@ -84,6 +85,38 @@ def test_polynomial_is_that_of_upstream() -> None:
 def test_piecewise_changes_after_its_boundary_as_in_tensorflow() -> None:
     recipe = ScheduleRecipe("piecewise", steps=100, boundaries=(10, 20), factors=(1.0, 0.1, 0.01))
     assert [learning_rate(recipe, 1.0, step) for step in (10, 11, 20, 21)] == [1.0, 0.1, 0.1, 0.01]
+
+
+@pytest.mark.parametrize(
+    ("step", "angle"),
+    [
+        (0, 1 + 1 / 6250),
+        (3124, 1.5),
+        (6249, 2.0),
+        (6250, 2 + 1 / 6250),  # the last of the warm-up
+        (6251, 2 / 50_000),
+        (31_249, 0.5),
+        (56_249, 1.0),
+        (60_000, 1.0),
+    ],
+)
+def test_two_cosines_are_those_of_the_zoos_resnet(step: int, angle: float) -> None:
+    recipe = ScheduleRecipe(name="cosines", steps=56_250, warmup_steps=6_250)
+    assert learning_rate(recipe, 0.8, step) == pytest.approx(
+        0.8 * 0.5 * (1 + math.cos(math.pi * angle)), abs=1e-12
+    )
+
+
+def test_two_cosines_need_no_warm_up() -> None:
+    recipe = ScheduleRecipe(name="cosines", steps=4)
+    assert learning_rate(recipe, 1.0, 1) == pytest.approx(0.5)
+    assert learning_rate(recipe, 1.0, 3) == pytest.approx(0.0)
+
+
+def test_the_zoos_epochs_are_of_whole_batches() -> None:
+    recipe = in_steps(read_recipe("resnet50_zoo", ["loop.batch=2048"]), IMAGENET)
+    assert (recipe.schedule.steps, recipe.schedule.warmup_steps) == (56_250, 6_250)
+    assert peak_rate(recipe) == pytest.approx(0.8)
 
 
 def test_constant_stays() -> None:

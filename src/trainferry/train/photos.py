@@ -117,7 +117,7 @@ def build_network(recipe: Recipe) -> nn.Module:
     sizes, outputs = recipe.network, _outputs(recipe)
     if isinstance(sizes, ResNetRecipe):
         version = cast(Version, sizes.version)
-        return ResNet(outputs, sizes.size, version, sizes.width, sizes.norm_decay)
+        return ResNet(outputs, sizes.size, version, sizes.width, sizes.norm_decay, sizes.variant)
     if isinstance(sizes, DenseNetRecipe):
         return DenseNet(outputs, sizes.size, sizes.growth, sizes.variant, sizes.norm_decay)
     assert isinstance(sizes, HRNetRecipe)

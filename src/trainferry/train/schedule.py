@@ -14,17 +14,15 @@ def learning_rate(recipe: ScheduleRecipe, peak: float, step: int) -> float:
 
     As in the originals, the very first update of a warm-up has a rate of 0.
     """
+    if recipe.name == "cosines":
+        return peak * _cosines(recipe, step)
     if step < recipe.warmup_steps:
         return peak * step / recipe.warmup_steps
-    end = recipe.end_learning_rate
-    if recipe.name == "cosine":
-        return end + (peak - end) * 0.5 * (1 + math.cos(math.pi * _done(recipe, step)))
-    if recipe.name == "polynomial":
-        return end + (peak - end) * float((1 - _done(recipe, step)) ** recipe.power)
     if recipe.name == "piecewise":
         passed = sum(step > boundary for boundary in recipe.boundaries)
         return peak * recipe.factors[passed]
-    return peak
+    end = recipe.end_learning_rate
+    return end + (peak - end) * _left(recipe, step)
 
 
 def peak_rate(recipe: Recipe) -> float:
@@ -45,6 +43,8 @@ def in_steps(recipe: Recipe, samples: int) -> Recipe:
     """
     schedule, loop = recipe.schedule, recipe.loop
     per_epoch = samples / loop.batch
+    if schedule.whole_epochs:
+        per_epoch = max(1, samples // loop.batch)
     steps: dict[str, Any] = {}
     if schedule.epochs:
         steps["steps"] = max(1, int(per_epoch * schedule.epochs))
@@ -68,6 +68,23 @@ def in_steps(recipe: Recipe, samples: int) -> Recipe:
 
 def _whole_steps(length: float) -> int:
     return max(1, math.ceil(round(length, 6)))  # 7.000000000000001 is seven
+
+
+def _cosines(recipe: ScheduleRecipe, step: int) -> float:
+    """The share of the peak in the zoo's ResNet: up and down, always one step ahead."""
+    warmup, rest = recipe.warmup_steps, recipe.steps - recipe.warmup_steps
+    if step <= warmup and warmup:
+        return 0.5 * (1 - math.cos(math.pi * (step + 1) / warmup))
+    return 0.5 * (1 + math.cos(math.pi * min((step - warmup + 1) / max(rest, 1), 1.0)))
+
+
+def _left(recipe: ScheduleRecipe, step: int) -> float:
+    """The share of the way from the end to the peak that is still left."""
+    if recipe.name == "cosine":
+        return 0.5 * (1 + math.cos(math.pi * _done(recipe, step)))
+    if recipe.name == "polynomial":
+        return float((1 - _done(recipe, step)) ** recipe.power)
+    return 1.0
 
 
 def _done(recipe: ScheduleRecipe, step: int) -> float:

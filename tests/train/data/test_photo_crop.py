@@ -15,6 +15,7 @@ from PIL import Image
 from tests.train.data.samples import decoders_without, picture, saved
 from tests.train.data.test_legacy_resize import GOLDEN, synthetic
 from trainferry.errors import PictureError
+from trainferry.train.data.aligned_resize import resize_middle
 from trainferry.train.data.legacy_resize import resize_legacy
 from trainferry.train.data.photos.crop import (
     Box,
@@ -24,6 +25,7 @@ from trainferry.train.data.photos.crop import (
     evaluation_size,
     make_training,
     prepare_evaluation,
+    sample_canvas_box,
     sample_distorted_box,
     sample_resized_box,
     training_picture,
@@ -34,6 +36,9 @@ from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 RESNET = PhotoPicture()
 DENSENET = PhotoPicture(
     most_aspect=1.333, least_area=0.08, attempts=10, evaluation="squash", values="floats"
+)
+ZOO = PhotoPicture(
+    crop="canvas_box", least_area=0.16, evaluation="central_box", evaluation_size=280
 )
 USUAL = PhotoPicture(crop="random_resized", least_area=0.08, attempts=10, filter="antialias")
 BOXED = [(375, 500), (500, 375), (256, 341), (60, 400), (1200, 1600), (5000, 4000), (9, 7)]
@@ -53,6 +58,50 @@ def test_boxes_are_those_of_tensorflow_given_its_random_numbers(
             )
         )
     assert np.array_equal(drawn, GOLDEN["boxes"][:, column])
+
+
+@pytest.mark.parametrize(("height", "width"), [(280, 280), (560, 140), (375, 500), (2, 1)])
+def test_a_box_of_a_canvas_is_stretched_over_the_picture(height: int, width: int) -> None:
+    for seed in range(50):
+        drawn = sample_distorted_box(np.random.default_rng(seed), 280, 280, [], ZOO)
+        box = sample_canvas_box(np.random.default_rng(seed), height, width, ZOO)
+        ends = (drawn.top, drawn.left, drawn.top + drawn.height, drawn.left + drawn.width)
+        expected = [end * side / 280 for end, side in zip(ends, 2 * (height, width), strict=True)]
+        found = (box.top, box.left, box.top + box.height, box.left + box.width)
+        assert np.abs(np.subtract(found, expected)).max() <= 1
+        assert 0 <= box.top < box.top + box.height <= height
+        assert 0 <= box.left < box.left + box.width <= width
+        if height == width == 280:
+            assert np.abs(np.subtract(box, drawn)).max() <= 1  # float32 may cut off a pixel
+
+
+@pytest.mark.parametrize("values", ["bytes", "floats"])
+def test_a_part_of_a_canvas_is_mirrored_behind_resizing(values: str) -> None:
+    settings = replace(ZOO, height=32, width=32, evaluation_size=40)
+    kind = np.uint8 if values == "bytes" else np.float32
+    data = encode_png(picture(3, 50, 61))
+    plain, mirrored = (np.empty((32, 32, 3), kind) for _ in range(2))
+    for target, flip in ((plain, 0.0), (mirrored, 1.0)):
+        dice = np.random.default_rng(4)
+        training_picture(data, [], settings, PhotoAugment(flip=flip), dice, target)
+    assert np.array_equal(plain[:, ::-1], mirrored)
+
+
+def test_the_middle_of_a_picture_is_that_of_crop_and_resize() -> None:
+    """Values of TensorFlow 1.15.5."""
+    rgb = (np.arange(5 * 7 * 3) * 37 % 256).astype(np.uint8).reshape(5, 7, 3)
+    found = resize_middle(rgb, 0.8, 4, 3)[:, :, 0]
+    expected = [
+        [70.200005, 80.6, 90.999954],
+        [79.8, 90.2, 100.59995],
+        [89.40001, 99.8, 110.19996],
+        [99.00001, 109.4, 119.79996],
+    ]
+    assert np.array_equal(found, np.array(expected, np.float32))
+    one = resize_middle(rgb, 0.8, 1, 2)[:, :, 1]
+    assert np.array_equal(one, np.array([[121.600006, 142.39996]], np.float32))
+    whole = replace(ZOO, height=4, width=4, evaluation_size=5)
+    assert np.array_equal(prepare_evaluation(rgb, whole), resize_middle(rgb, 0.8, 4, 4))
 
 
 @settings(max_examples=60, deadline=None)

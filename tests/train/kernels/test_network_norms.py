@@ -15,7 +15,7 @@ from trainferry.train.networks.densenet import _DenseBlock
 from trainferry.train.networks.hrnet import _BasicBlock, _Bottleneck, _Module
 from trainferry.train.networks.inception_v3 import ViewNorm
 from trainferry.train.networks.layers import DebiasedNorm, apply_norm, both, norm_for_kernels
-from trainferry.train.networks.resnet import _Block
+from trainferry.train.networks.resnet import Variant, Version, _Block, _Kind
 from trainferry.train.norms import OtherNorm
 
 
@@ -54,14 +54,21 @@ class _Chain(nn.Module):
         return both(self.blocks(features)).first
 
 
-def _residual() -> nn.Module:
-    shrinking = _Block((12, 4, 4, 16), 2, 1, True, 0.9)
-    return _Chain(shrinking, *(_Block((16, 4, 4, 16), 1, 1, False, 0.9) for _ in range(2)))
+def _kind(version: Version = 1, variant: Variant = "official") -> _Kind:
+    return _Kind(version, variant, norm_decay=0.9)
+
+
+def _residual(variant: Variant = "official") -> nn.Module:
+    kind = _kind(1, variant)
+    shrinking = _Block((12, 4, 4, 16), 2, kind, projects=True)
+    plain = (_Block((16, 4, 4, 16), 1, kind, projects=False) for _ in range(2))
+    return _Chain(shrinking, *plain)
 
 
 NETWORKS = {
     "resnet": (_residual, 12),
-    "resnet version 2": (lambda: _Block((12, 4, 4, 12), 1, 2, True, 0.9), 12),
+    "resnet version 2": (lambda: _Block((12, 4, 4, 12), 1, _kind(2), projects=True), 12),
+    "resnet of the zoo": (lambda: _residual("zoo"), 12),
     "densenet": (lambda: _Between(nn.BatchNorm2d), 12),
     "densenet, narrow tiles": (lambda: _Between(nn.BatchNorm2d, 16), 16),
     "densenet, debiased": (lambda: _Between(lambda size: DebiasedNorm(size, 1e-3, 0.9)), 12),

@@ -49,6 +49,7 @@ CASES = (
     Case("crnn_small", 613_696, 928),
     Case("resnet50", 25_559_081, 53_120),
     Case("resnet50_v2", 25_551_401, 45_440),
+    Case("resnet50_zoo", 25_559_081, 53_120),
     Case("densenet121", 7_978_728, 83_520),
     Case("densenet121", 7_978_856, 83_648, ("network.variant=paper",)),
     Case("hrnet_w18", 21_297_213, 51_216),
@@ -99,6 +100,9 @@ def test_every_class_gets_a_score(built: Built) -> None:
 
 def test_every_weight_learns(built: Built) -> None:
     recipe, network = built.recipe, copy.deepcopy(built.network).train()
+    for norm in network.modules():  # some start at zero, and let nothing through at first
+        if isinstance(norm, nn.BatchNorm2d):
+            nn.init.ones_(norm.weight)
     inputs = build_task(recipe).inputs(torch.from_numpy(pictures(recipe, 2)))
     network(inputs).square().sum().backward()
     idle = [

@@ -45,6 +45,30 @@ def test_resnets_have_the_weights_of_the_originals(size: int, version: Version, 
         assert weights_of(ResNet(1001, size, version)) == count
 
 
+@pytest.mark.parametrize("size", [50, 101, 152, 200])
+def test_every_weight_of_the_zoos_resnet_has_a_name_in_tensorflow(size: int) -> None:
+    with torch.device("meta"):
+        network = ResNet(1001, size, variant="zoo")
+    mappings = resnet_mappings(size, 1, "zoo")
+    assert sorted(name for one in mappings for name in one.ours) == sorted(stored(network))
+    assert mappings[1].tensorflow == "fp32_vars/conv2d_1/kernel"
+    assert "fp32_vars/BatchNorm_7/moving_variance" in {one.tensorflow for one in mappings}
+
+
+def test_blocks_of_the_zoos_resnet_begin_as_if_they_were_not_there() -> None:
+    block = ResNet(5, width=4, variant="zoo").stages[0][1]  # type: ignore[index]  # a block
+    features = torch.rand(2, 16, 6, 6)
+    assert torch.equal(block(features), features)
+
+
+def test_strided_convolutions_of_the_zoos_resnet_pad_behind_alone() -> None:
+    block = ResNet(5, width=4, variant="zoo").stages[1][0]  # type: ignore[index]  # a block
+    strided = block.convolutions[1]
+    features = torch.randn(1, 8, 6, 6)
+    expected = functional.conv2d(functional.pad(features, (0, 1, 0, 1)), strided.weight, stride=2)
+    torch.testing.assert_close(strided(features), expected)
+
+
 def test_densenet_and_hrnet_have_the_weights_of_the_originals() -> None:
     with torch.device("meta"):
         assert weights_of(DenseNet(1000)) == 7_978_728

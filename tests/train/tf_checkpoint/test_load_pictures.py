@@ -29,6 +29,7 @@ from trainferry.train.recipe.tasks import ClassifyRecipe
 from trainferry.train.tf_checkpoint.guess import guess_network
 from trainferry.train.tf_checkpoint.load import LARS, MOMENTUM, import_network, to_tensorflow
 from trainferry.train.tf_checkpoint.names import variable_names
+from trainferry.train.tf_checkpoint.names_resnet import SCOPES
 from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint, read_checkpoint
 from trainferry.train.tf_checkpoint.write import write_checkpoint
 
@@ -216,6 +217,18 @@ def test_a_checkpoint_tells_its_network_and_sizes(tmp_path: Path, network: Netwo
             "use --recipe densenet121 --set network.size=169",
         ),
         (
+            ResNetRecipe(),
+            ResNetRecipe(size=101, variant="zoo", width=32),
+            "it looks like a resnet of size 101 version 1, variant zoo, width 32",
+            "use --recipe resnet50_zoo --set network.size=101 --set network.width=32",
+        ),
+        (
+            ResNetRecipe(variant="zoo"),
+            ResNetRecipe(),
+            "not a checkpoint of a resnet of size 50 version 1, variant zoo",
+            "use --recipe resnet50",
+        ),
+        (
             CRNNRecipe(),
             HRNetRecipe(),
             "not a checkpoint of a crnn: it looks like an hrnet of width 18",
@@ -232,12 +245,12 @@ def test_another_network_or_size_is_told_with_what_to_pass(
     assert info.value.hint == hint
 
 
-def test_the_resnet_of_another_project_is_named(tmp_path: Path) -> None:
+def test_another_shape_of_the_zoos_resnet_is_named(tmp_path: Path) -> None:
     names = ("fp32_vars/conv2d/kernel", "fp32_vars/BatchNorm/gamma", "fp32_vars/dense/bias")
     checkpoint = saved(tmp_path, {name: np.ones(2, np.float32) for name in names})
     with pytest.raises(CheckpointError, match="of its variables 267 are missing") as info:
         import_network(checkpoint, ResNetRecipe())
-    assert "pads every convolution otherwise" in info.value.hint
+    assert "unless their `arch_type` is another" in info.value.hint
 
 
 def test_a_missing_variable_is_listed(tmp_path: Path) -> None:
@@ -291,7 +304,7 @@ def empty_kernels(network: NetworkRecipe) -> dict[str, Array]:
     }
     sizes: dict[str, tuple[int, ...]] = {}
     if isinstance(network, ResNetRecipe):
-        sizes["resnet_model/conv2d/kernel"] = (7, 7, 3, network.width)
+        sizes[f"{SCOPES[network.variant]}conv2d/kernel"] = (7, 7, 3, network.width)
     elif isinstance(network, DenseNetRecipe):
         sizes["conv2d_2/kernel"] = (3, 3, 4 * network.growth, network.growth)
     elif isinstance(network, HRNetRecipe):

@@ -3,7 +3,8 @@
 He, Zhang, Ren and Sun, 2015, https://arxiv.org/abs/1512.03385 (version 1) and 2016,
 https://arxiv.org/abs/1603.05027 (version 2, normalised before each convolution), in the form of
 TensorFlow's official models: the 3x3 convolution of a block strides, and the first block of
-every stage projects its shortcut, also where the shapes fit already.
+every stage projects its shortcut, also where the shapes fit already. The model zoo has another
+("zoo"): all padding is SAME, and the last norm of a block starts at zero.
 
 Shapes: B pictures, K classes.
 """
@@ -11,13 +12,14 @@ Shapes: B pictures, K classes.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from torch import Tensor, nn
 
 from trainferry.train.networks.layers import (
     Features,
     FixedConvolution,
+    SameConvolution,
     SameMaxPool,
     Twice,
     apply_norm,
@@ -29,6 +31,7 @@ from trainferry.train.networks.layers import (
 )
 
 Version: TypeAlias = Literal[1, 2]
+Variant: TypeAlias = Literal["official", "zoo"]
 
 # Blocks in each of the four stages.
 BLOCKS = {
@@ -39,7 +42,8 @@ BLOCKS = {
     152: (3, 8, 36, 3),
     200: (3, 24, 36, 3),
 }
-_EPSILON = 1e-5
+_EPSILON = {"official": 1e-5, "zoo": 1e-4}
+_ZOO_DEVIATION = 0.01  # of the last layer's start values
 
 
 class ResNet(nn.Module):
@@ -52,11 +56,13 @@ class ResNet(nn.Module):
         version: Version = 1,
         width: int = 64,
         norm_decay: float = 0.997,
+        variant: Variant = "official",
     ) -> None:
         super().__init__()
+        kind = _Kind(version, variant, norm_decay)
         self.version = version
-        self.stem = FixedConvolution(3, width, kernel=7, stride=2)
-        self.stem_norm = _norm(width, norm_decay) if version == 1 else nn.Identity()
+        self.stem = kind.convolution(3, width, kernel=7, stride=2)
+        self.stem_norm = kind.norm(width) if version == 1 else nn.Identity()
         self.pool = SameMaxPool(kernel=3, stride=2)
         expansion = 4 if size >= 50 else 1
         channels = width
@@ -72,15 +78,23 @@ class ResNet(nn.Module):
                     if expansion > 1
                     else (channels, inner, outputs)
                 )
-                blocks.append(_Block(widths, stride, version, number == 0, norm_decay))
+                blocks.append(_Block(widths, stride, kind, projects=number == 0))
                 channels = outputs
             stages.append(nn.Sequential(*blocks))
         self.stages = nn.Sequential(*stages)
-        self.last_norm = _norm(channels, norm_decay) if version == 2 else nn.Identity()
+        self.last_norm = kind.norm(channels) if version == 2 else nn.Identity()
         self.classifier = build_classifier(channels, classes)
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 start_scaled(module.weight, scale=1.0, fan="in")
+        if variant == "zoo":
+            self._start_quietly()
+
+    def _start_quietly(self) -> None:
+        nn.init.normal_(self.classifier.weight, std=_ZOO_DEVIATION)
+        for module in self.modules():
+            if isinstance(module, _Block):
+                nn.init.zeros_(module.norms[-1].weight)  # type: ignore[arg-type]  # a norm's
 
     def forward(self, images: Tensor) -> Tensor:
         """Map pictures, B 3 H W, to class scores, B K."""
@@ -95,33 +109,42 @@ class ResNet(nn.Module):
         return self.classifier(features.mean(dim=(2, 3)))
 
 
+class _Kind(NamedTuple):
+    """What all layers of a network have in common."""
+
+    version: Version
+    variant: Variant
+    norm_decay: float
+
+    def convolution(self, inputs: int, outputs: int, kernel: int, stride: int) -> nn.Conv2d:
+        padded = SameConvolution if self.variant == "zoo" else FixedConvolution
+        return padded(inputs, outputs, kernel, stride)
+
+    def norm(self, channels: int) -> nn.BatchNorm2d:
+        return nn.BatchNorm2d(channels, eps=_EPSILON[self.variant], momentum=1 - self.norm_decay)
+
+
 class _Block(nn.Module):
     """Two 3x3 convolutions, or a bottleneck of three; `widths` are the channels between them."""
 
     def __init__(
-        self,
-        widths: tuple[int, ...],
-        stride: int,
-        version: Version,
-        projects: bool,
-        norm_decay: float,
+        self, widths: tuple[int, ...], stride: int, kind: _Kind, *, projects: bool
     ) -> None:
         super().__init__()
+        version = kind.version
         kernels = (1, 3, 1) if len(widths) == 4 else (3, 3)
         strides = [stride if place == kernels.index(3) else 1 for place in range(len(kernels))]
         self.version = version
-        self.projection = FixedConvolution(widths[0], widths[-1], 1, stride) if projects else None
-        self.projection_norm = (
-            _norm(widths[-1], norm_decay) if projects and version == 1 else nn.Identity()
-        )
+        self.projection = kind.convolution(widths[0], widths[-1], 1, stride) if projects else None
+        self.projection_norm = kind.norm(widths[-1]) if projects and version == 1 else nn.Identity()
         self.convolutions = nn.ModuleList(
-            FixedConvolution(inputs, outputs, kernel, step)
+            kind.convolution(inputs, outputs, kernel, step)
             for (inputs, outputs), kernel, step in zip(
                 pairwise(widths), kernels, strides, strict=True
             )
         )
         normed = widths[1:] if version == 1 else widths[:-1]
-        self.norms = nn.ModuleList(_norm(channels, norm_decay) for channels in normed)
+        self.norms = nn.ModuleList(kind.norm(channels) for channels in normed)
 
     def forward(self, features: Features) -> Features:
         given = both(features)
@@ -150,7 +173,3 @@ class _Block(nn.Module):
                 shortcut = self.projection(features)
             features = convolution(features)
         return features + shortcut
-
-
-def _norm(channels: int, decay: float) -> nn.BatchNorm2d:
-    return nn.BatchNorm2d(channels, eps=_EPSILON, momentum=1 - decay)

@@ -80,6 +80,9 @@ def _of_the_network(network: NetworkRecipe) -> dict[str, bool]:
         return {
             f"network.size must be one of {_listed(BLOCKS)}": network.size not in BLOCKS,
             "network.version must be 1 or 2": network.version not in (1, 2),
+            "network.variant `zoo` has version 1 alone, and 50 layers or more": (
+                network.variant == "zoo" and (network.version != 1 or network.size < 50)
+            ),
         }
     if isinstance(network, DenseNetRecipe):
         return {f"network.size must be one of {_listed(LAYERS)}": network.size not in LAYERS}
@@ -160,6 +163,9 @@ def _of_the_photos(recipe: Recipe, picture: PhotoPicture) -> dict[str, bool]:
             0 < picture.least_aspect <= picture.most_aspect
         ),
         "picture.least_area must be above 0": picture.least_area <= 0,
+        "picture.crop `canvas_box` needs data.jpeg `readers`": (
+            picture.crop == "canvas_box" and recipe.data.jpeg == "device"
+        ),
     }
 
 

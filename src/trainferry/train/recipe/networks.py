@@ -25,11 +25,16 @@ class CRNNRecipe:
 
 @dataclass(frozen=True)
 class ResNetRecipe:
-    """Residual blocks; `size` is the number of layers, `width` the channels of the first."""
+    """Residual blocks; `size` is the number of layers, `width` the channels of the first.
+
+    `variant` "official" is that of TensorFlow's official models; "zoo" the one that the model zoo
+    calls ResNet50_ID0058: other padding, and blocks that begin as if they were not there.
+    """
 
     name: Literal["resnet"] = "resnet"
     size: int = 50
     version: int = 1
+    variant: Literal["official", "zoo"] = "official"
     width: int = 64
     norm_decay: float = 0.997
 

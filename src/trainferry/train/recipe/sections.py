@@ -73,10 +73,11 @@ class ScheduleRecipe:
 
     Lengths in epochs (passes over the training samples) become steps when the data is known;
     0 or an empty list leaves the steps as they are. `decay_from` says what `cosine` and
-    `polynomial` count from.
+    `polynomial` count from. With `cosines` the warm-up follows a cosine, too. An epoch of
+    `whole_epochs` leaves out the last batch, if it is not full.
     """
 
-    name: Literal["cosine", "polynomial", "piecewise", "constant"] = "cosine"
+    name: Literal["cosine", "cosines", "polynomial", "piecewise", "constant"] = "cosine"
     steps: int = 240_000
     warmup_steps: int = 0
     end_learning_rate: float = 0.0
@@ -89,6 +90,7 @@ class ScheduleRecipe:
     warmup_epochs: float = 0.0
     boundary_epochs: tuple[float, ...] = ()
     staircase_epochs: float = 0.0
+    whole_epochs: bool = False
 
 
 @dataclass(frozen=True)

@@ -67,21 +67,24 @@ class PhotoPicture:
     """The part of a photograph that a network sees, and its values.
 
     `crop` "distorted_box" is TensorFlow's `sample_distorted_bounding_box`, "random_resized"
-    the one usual with PyTorch. `filter` "legacy" samples as TensorFlow 1 does, without half
-    pixels. With `decode` "scaled" and the filter "antialias", a JPEG whose box is much larger
-    than what the network sees is decoded smaller in training; all else is decoded whole. With
-    `values` "bytes", training pictures are rounded to whole values on their way to the device;
-    those of an evaluation never are.
+    the one usual with PyTorch. "canvas_box" draws as the first, on a canvas `evaluation_size`
+    high that is then stretched over the photograph; what is marked in it does not count.
+    `evaluation` "central_box" takes the middle, `height` of `evaluation_size`, without keeping
+    proportions, as TensorFlow's `crop_and_resize`. `filter` "legacy" samples as TensorFlow 1
+    does, without half pixels. With `decode` "scaled" and the filter "antialias", a JPEG whose box
+    is much larger than what the network sees is decoded smaller in training; all else is decoded
+    whole. With `values` "bytes", training pictures are rounded to whole values on their way to
+    the device; those of an evaluation never are.
     """
 
     height: int = 224
     width: int = 224
-    crop: Literal["distorted_box", "random_resized"] = "distorted_box"
+    crop: Literal["distorted_box", "random_resized", "canvas_box"] = "distorted_box"
     least_area: float = 0.05
     least_aspect: float = 0.75
     most_aspect: float = 1.33
     attempts: int = 100
-    evaluation: Literal["short_side", "squash"] = "short_side"
+    evaluation: Literal["short_side", "squash", "central_box"] = "short_side"
     evaluation_size: int = 256
     filter: Literal["legacy", "antialias"] = "legacy"
     decode: Literal["whole", "scaled"] = "whole"

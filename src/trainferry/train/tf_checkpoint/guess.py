@@ -22,27 +22,21 @@ from trainferry.train.tf_checkpoint.names import variable_names
 from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint
 
 # A recipe of each network, which `--set` can change to another size.
-RECIPES = {
-    "crnn": "crnn",
-    "resnet": "resnet50",
-    "densenet": "densenet121",
-    "hrnet": "hrnet_w18",
-    "attention_ocr": "attention_ocr",
+_RECIPES: dict[str, NetworkRecipe] = {
+    "crnn": CRNNRecipe(),
+    "resnet50": ResNetRecipe(),
+    "resnet50_zoo": ResNetRecipe(variant="zoo"),
+    "densenet121": DenseNetRecipe(),
+    "hrnet_w18": HRNetRecipe(),
+    "attention_ocr": AttentionOCRRecipe(),
 }
-
-_DEFAULTS: tuple[NetworkRecipe, ...] = (
-    CRNNRecipe(),
-    ResNetRecipe(),
-    DenseNetRecipe(),
-    HRNetRecipe(),
-    AttentionOCRRecipe(),
-)
 
 # The variable and dimension that show a size, where the names are the same for all sizes.
 _SHOWN_BY = {
-    "resnet": {"width": ("resnet_model/conv2d/kernel", 3)},
-    "densenet": {"growth": ("conv2d_2/kernel", 3)},
-    "hrnet": {
+    "resnet50": {"width": ("resnet_model/conv2d/kernel", 3)},
+    "resnet50_zoo": {"width": ("fp32_vars/conv2d/kernel", 3)},
+    "densenet121": {"growth": ("conv2d_2/kernel", 3)},
+    "hrnet_w18": {
         "width": ("HRNET/HR_FRONT/Conv_2/weights", 3),
         "head": ("HRNET/CLS_HEAD_DS0/Conv/weights", 2),
     },
@@ -69,15 +63,22 @@ def guess_network(checkpoint: TensorFlowCheckpoint) -> NetworkRecipe | None:
     return dataclasses.replace(nearest, **sizes)  # type: ignore[arg-type]  # those its kind has
 
 
-def default_network(name: str) -> NetworkRecipe:
-    return next(network for network in _DEFAULTS if network.name == name)
+def nearest_recipe(network: NetworkRecipe) -> str:
+    """Return the bundled recipe that differs from a network in its sizes alone."""
+    if isinstance(network, ResNetRecipe) and network.variant == "zoo":
+        return "resnet50_zoo"  # its pictures are cut and scaled in another way, too
+    return next(name for name, usual in _RECIPES.items() if usual.name == network.name)
+
+
+def usual_network(recipe: str) -> NetworkRecipe:
+    return _RECIPES[recipe]
 
 
 def describe_network(network: NetworkRecipe) -> str:
     """Name a network with the sizes that tell it from its like."""
     if isinstance(network, ResNetRecipe):
         text = f"a resnet of size {network.size} version {network.version}"
-        return text + _unless_usual(network, "width")
+        return text + _unless_usual(network, "variant") + _unless_usual(network, "width")
     if isinstance(network, DenseNetRecipe):
         text = f"a densenet of size {network.size}" + _unless_usual(network, "variant")
         return text + _unless_usual(network, "growth")
@@ -109,6 +110,8 @@ def _networks() -> Iterator[NetworkRecipe]:
     yield CRNNRecipe()
     for size in BLOCKS:
         yield from (ResNetRecipe(size=size, version=version) for version in (1, 2))
+        if size >= 50:
+            yield ResNetRecipe(size=size, variant="zoo")
     yield from (DenseNetRecipe(size=size) for size in LAYERS)
     yield HRNetRecipe()
     for endpoint in ENDPOINTS:
@@ -118,7 +121,7 @@ def _networks() -> Iterator[NetworkRecipe]:
 
 def _sizes(checkpoint: TensorFlowCheckpoint, network: NetworkRecipe) -> dict[str, int]:
     sizes = {}
-    for size, (name, dimension) in _SHOWN_BY.get(network.name, {}).items():
+    for size, (name, dimension) in _SHOWN_BY.get(nearest_recipe(network), {}).items():
         if name in checkpoint and len(checkpoint.shape(name)) > dimension:
             sizes[size] = checkpoint.shape(name)[dimension]
     return sizes

@@ -43,7 +43,8 @@ def variable_names(network: NetworkRecipe, names: Iterable[str] = ()) -> Variabl
         cells = find_cells(list(names))
         return VariableNames(crnn_mappings(cells), cells=cells)
     if isinstance(network, ResNetRecipe):
-        return VariableNames(resnet_mappings(network.size, cast(Version, network.version)))
+        version = cast(Version, network.version)
+        return VariableNames(resnet_mappings(network.size, version, network.variant))
     if isinstance(network, DenseNetRecipe):
         return VariableNames(densenet_mappings(network.size), debias_mappings(network.size))
     if isinstance(network, AttentionOCRRecipe):

@@ -1,14 +1,15 @@
-"""The variables of TensorFlow's official ResNets and the weights of ours that hold the same.
+"""The variables of TensorFlow's ResNets and the weights of ours that hold the same.
 
 TensorFlow numbers layers in the order they are made: the stem, then block by block the
-projection of the shortcut before the convolutions.
+projection of the shortcut before the convolutions. The official models and the zoo's call scope
+and norms by different names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainferry.train.networks.resnet import BLOCKS, Version
+from trainferry.train.networks.resnet import BLOCKS, Variant, Version
 from trainferry.train.tf_checkpoint.mapping import (
     TensorMapping,
     classifier_mappings,
@@ -17,19 +18,23 @@ from trainferry.train.tf_checkpoint.mapping import (
     numbered,
 )
 
-SCOPE = "resnet_model/"
+SCOPES = {"official": "resnet_model/", "zoo": "fp32_vars/"}
+_NORMS = {"official": "batch_normalization", "zoo": "BatchNorm"}
 
 
-def resnet_mappings(size: int, version: Version) -> tuple[TensorMapping, ...]:
+def resnet_mappings(
+    size: int, version: Version, variant: Variant = "official"
+) -> tuple[TensorMapping, ...]:
     """Every variable that inference needs, in the order of the network."""
     convolutions, norms = _layers(size, version)
+    scope, norm = SCOPES[variant], _NORMS[variant]
     found = [
-        convolution_mapping(f"{SCOPE}{numbered('conv2d', number)}/kernel", ours)
+        convolution_mapping(f"{scope}{numbered('conv2d', number)}/kernel", ours)
         for number, ours in enumerate(convolutions)
     ]
     for number, ours in enumerate(norms):
-        found += norm_mappings(f"{SCOPE}{numbered('batch_normalization', number)}", ours)
-    return (*found, *classifier_mappings(f"{SCOPE}dense", "classifier"))
+        found += norm_mappings(f"{scope}{numbered(norm, number)}", ours)
+    return (*found, *classifier_mappings(f"{scope}dense", "classifier"))
 
 
 def _layers(size: int, version: Version) -> tuple[list[str], list[str]]:

@@ -7,11 +7,11 @@ import difflib
 from trainferry.errors import CheckpointError
 from trainferry.train.recipe.networks import NetworkRecipe
 from trainferry.train.tf_checkpoint.guess import (
-    RECIPES,
     changes_between,
-    default_network,
     describe_network,
     guess_network,
+    nearest_recipe,
+    usual_network,
 )
 from trainferry.train.tf_checkpoint.names import VariableNames
 from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint
@@ -20,8 +20,8 @@ from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint
 _OTHERS = {
     "shadow/": "this is the CRNN of 2017, another architecture, which cannot be imported",
     "fp32_vars/": (
-        "this is a ResNet that pads every convolution otherwise, not TensorFlow's official one; "
-        "it cannot be imported"
+        "ResNets of the zoo's ResNet50_ID0058 are imported with --recipe resnet50_zoo, unless "
+        "their `arch_type` is another than `original`"
     ),
 }
 
@@ -31,11 +31,9 @@ def check_network(
 ) -> None:
     """Raise CheckpointError unless the variables are those of the recipe's network and size."""
     found = guess_network(checkpoint)
-    if found is not None and found.name != network.name:
-        sets = _sets(default_network(found.name), found)
-        raise _looks_like(
-            checkpoint, network, found, f"use --recipe {' '.join([RECIPES[found.name], *sets])}"
-        )
+    if found is not None and (recipe := nearest_recipe(found)) != nearest_recipe(network):
+        sets = _sets(usual_network(recipe), found)
+        raise _looks_like(checkpoint, network, found, f"use --recipe {' '.join([recipe, *sets])}")
     if found is not None:
         if sets := _sets(network, found):
             raise _looks_like(checkpoint, network, found, f"pass {' '.join(sets)}")

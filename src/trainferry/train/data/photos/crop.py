@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from trainferry.train.data.aligned_resize import resize_middle
 from trainferry.train.data.jpeg_reduced import SCALES, decode_reduced
 from trainferry.train.data.jpeg_region import Frame, decode_rows, find_frame
 from trainferry.train.data.legacy_resize import Floats, resize_legacy_into, resize_legacy_part
@@ -75,6 +76,8 @@ def draw_training(
         height, width = decoded.shape[:2]
     if picture.crop == "distorted_box":
         box = sample_distorted_box(dice, height, width, boxes, picture)
+    elif picture.crop == "canvas_box":
+        box = sample_canvas_box(dice, height, width, picture)
     else:
         box = sample_resized_box(dice, height, width, picture)
     return Draw(data, frame, decoded, box, dice.random() < augment.flip)
@@ -83,7 +86,7 @@ def draw_training(
 def make_training(draw: Draw, picture: PhotoPicture, target: NDArray[Any]) -> None:
     """Leave what was drawn in `target`, H W 3, as bytes or float32.
 
-    As in the originals, a picture is mirrored before it is resized.
+    As in the originals, a picture is mirrored before it is resized; one of a canvas, behind that.
     """
     scale = choose_scale(draw.box, picture)
     if scale > 1 and _make_reduced(draw, scale, target):
@@ -95,7 +98,7 @@ def make_training(draw: Draw, picture: PhotoPicture, target: NDArray[Any]) -> No
         decoded = draw.decoded
     part = _cut(decoded, draw.box)
     if picture.filter == "legacy":
-        resize_legacy_into(target, part[:, ::-1] if draw.mirrored else part)
+        _resize_legacy(part, draw, picture, target)
     else:
         part = _mirror(part) if draw.mirrored else part
         resize_part_into(target, part, (0, 0, draw.box.width, draw.box.height))
@@ -132,6 +135,9 @@ def evaluation_picture(encoded: Buffer, picture: PhotoPicture, target: Floats) -
 
 def prepare_evaluation(rgb: Picture, picture: PhotoPicture) -> Floats:
     """Resize and cut the centre out, as the originals do; the values are not rounded."""
+    if picture.evaluation == "central_box":
+        share = picture.height / picture.evaluation_size
+        return resize_middle(rgb, share, picture.height, picture.width)
     height, width = evaluation_size(rgb.shape[0], rgb.shape[1], picture)
     top, left = (height - picture.height) // 2, (width - picture.width) // 2
     rows, columns = range(top, top + picture.height), range(left, left + picture.width)
@@ -173,6 +179,18 @@ def sample_distorted_box(
     return Box(0, 0, height, width)
 
 
+def sample_canvas_box(
+    dice: np.random.Generator, height: int, width: int, picture: PhotoPicture
+) -> Box:
+    """Draw a box on a canvas and stretch it over the picture; at least a pixel is left of it."""
+    high = picture.evaluation_size
+    wide = round(high * picture.width / picture.height)
+    drawn = sample_distorted_box(dice, high, wide, (), picture)
+    top, tall = _stretched(drawn.top, drawn.height, high, height)
+    left, broad = _stretched(drawn.left, drawn.width, wide, width)
+    return Box(top, left, tall, broad)
+
+
 def sample_resized_box(
     dice: np.random.Generator, height: int, width: int, picture: PhotoPicture
 ) -> Box:
@@ -188,6 +206,24 @@ def sample_resized_box(
     high = min(height, max(1, round(width / picture.least_aspect)))
     wide = min(width, max(1, round(height * picture.most_aspect)))
     return Box((height - high) // 2, (width - wide) // 2, high, wide)
+
+
+def _resize_legacy(part: Picture, draw: Draw, picture: PhotoPicture, target: NDArray[Any]) -> None:
+    """Without half pixels it makes a difference which comes first, the mirror or the size."""
+    before = draw.mirrored and picture.crop != "canvas_box"
+    resize_legacy_into(target, part[:, ::-1] if before else part)
+    if draw.mirrored and not before:
+        target[...] = target[:, ::-1].copy()
+
+
+def _stretched(start: int, length: int, canvas: int, size: int) -> tuple[int, int]:
+    """Carry a stretch of a canvas over to so many pixels, as TensorFlow does, in float32."""
+    whole = np.float32(canvas)
+    first, last = (
+        int(np.float32(place) / whole * np.float32(size)) for place in (start, start + length)
+    )
+    first = min(first, size - 1)
+    return first, max(last - first, 1)
 
 
 def _cut(picture: Picture, box: Box) -> Picture:

@@ -27,7 +27,13 @@ _SIZES = {
     "short_side": "both sides times {size} / the short side, in float32 and cut off to whole "
     "pixels",
     "squash": "to {size} x {size}, the proportions are not kept",
+    "central_box": "the middle of the picture, {height} / {size} of both sides, straight to "
+    "{height} x {width} (height x width), the proportions are not kept",
 }
+_ALIGNED = (
+    "bilinear as TensorFlow's crop_and_resize: the corners of the result lie on those of the part, "
+    "and each pixel is mixed from its nearest four only"
+)
 _ROUNDING = "to the nearest whole value, halves to the even one (numpy.rint)"
 _ANSWER = "softmax over all classes; the largest is the answer, and its value the confidence"
 
@@ -86,7 +92,7 @@ class PhotoFacts:
             "picture_evaluation_size": str(picture.evaluation_size),
             "picture_evaluation_is": self._resizing(),
             "picture_filter": picture.filter,
-            "picture_filter_is": _FILTERS[picture.filter],
+            "picture_filter_is": self._filter(),
             "picture_rounding_is": _ROUNDING,
             "picture_mean": json.dumps(picture.mean),
             "picture_deviation": json.dumps(picture.deviation),
@@ -100,7 +106,7 @@ class PhotoFacts:
         background = "; class 0 is one that no picture belongs to" if self.background else ""
         return (
             f"pictures: uint8, batch x {picture.height} x {picture.width} x 3, RGB, 0 to 255. "
-            f"Decode: {_DECODING}. Resize: {self._resizing()}; {_FILTERS[picture.filter]}. "
+            f"Decode: {_DECODING}. Resize: {self._resizing()}; {self._filter()}. "
             f"Round {_ROUNDING}. "
             f"Do not normalise: (x - {list(picture.mean)}) / {list(picture.deviation)}, in the "
             "order RGB, is the first thing the graph does. "
@@ -110,12 +116,20 @@ class PhotoFacts:
 
     def _resizing(self) -> str:
         picture = self.picture
-        size = _SIZES[picture.evaluation].format(size=picture.evaluation_size)
+        size = _SIZES[picture.evaluation].format(
+            size=picture.evaluation_size, height=picture.height, width=picture.width
+        )
+        if picture.evaluation == "central_box":
+            return size
         return (
             f"{size}, but never less than {picture.height} x {picture.width} (height x width); "
             f"then the central {picture.height} x {picture.width}, an odd pixel left over below "
             "and at the right"
         )
+
+    def _filter(self) -> str:
+        is_aligned = self.picture.evaluation == "central_box"
+        return _ALIGNED if is_aligned else _FILTERS[self.picture.filter]
 
 
 def parse_photos(metadata: Mapping[str, str]) -> PhotoFacts:
