@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 from pathlib import Path
 
@@ -70,6 +71,13 @@ def test_a_line_cut_off_by_a_crash_spoils_no_other(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-30])
     write(tmp_path, Started(3, 20, "cpu"))
     assert [entry["event"] for entry in read_journal(tmp_path)] == ["started", "started"]
+
+
+def test_a_path_that_is_no_utf8_is_read_as_it_was(tmp_path: Path) -> None:
+    path = os.fsdecode(b"runs/\xfcbung")
+    write(tmp_path, Saved(5, path))
+    (tmp_path / "journal.jsonl").read_text(encoding="utf-8")
+    assert [entry["path"] for entry in read_journal(tmp_path)] == [path]
 
 
 def test_events_can_be_read_while_the_run_goes_on(tmp_path: Path) -> None:

@@ -91,7 +91,8 @@ class Journal:
     def write(self, event: Event) -> None:
         entry = {"event": type(event).__name__.lower(), "time": round(time.time(), 3)}
         line = json.dumps({**entry, **asdict(event)}, ensure_ascii=False)
-        self._append(line.encode() + b"\n")
+        # A path that is no UTF-8 is written with backslashes, which JSON reads as what it was.
+        self._append(line.encode(errors="backslashreplace") + b"\n")
 
     def close(self) -> None:
         self._file.close()

@@ -108,6 +108,7 @@ def _choose_classes(
         return known
     tree = trees.get("train") or next(iter(trees.values()))
     names = read_class_file(options.names).names if options.names else {}
+    _check_names(tree)
     classes = tuple(PhotoClass(names.get(one, one), one) for one in tree.pictures)
     if len(classes) < 2:
         raise DataError(
@@ -120,6 +121,18 @@ def _choose_classes(
             hint="each line is the name of a folder, a space or tab, and the name of the class",
         )
     return classes
+
+
+def _check_names(tree: ClassTree) -> None:
+    """Records and classes.json hold text, which the name of a folder need not be."""
+    for name in tree.pictures:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise DataError(
+                f"the name of the folder `{tree.root / name}` is not UTF-8",
+                hint="rename it, for example with convmv: it is the name of a class",
+            ) from error
 
 
 def _check_known(tree: ClassTree, labels: Mapping[str, int]) -> None:
