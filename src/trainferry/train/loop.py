@@ -115,7 +115,6 @@ def stops(run: Run) -> str | None:
 def _log(run: Run, watch: Watch, result: StepResult, tell: Tell) -> None:
     loss = _finite_loss(run, result)  # reading it waits for the device: log steps only
     seconds = max(time.monotonic() - watch.since, 1e-9)
-    per_step = (time.monotonic() - watch.started) / max(run.step - watch.first_step, 1)
     tell(
         Logged(
             step=run.step,
@@ -123,7 +122,7 @@ def _log(run: Run, watch: Watch, result: StepResult, tell: Tell) -> None:
             learning_rate=learning_rate(run.recipe.schedule, peak_rate(run.recipe), run.step - 1),
             images_per_second=watch.batches * run.recipe.loop.batch / seconds,
             waiting_share=watch.waited / seconds,
-            seconds_left=per_step * (run.recipe.schedule.steps - run.step),
+            seconds_left=watch.seconds_per_step() * (run.recipe.schedule.steps - run.step),
             loss_scale=run.scale.value,
             overflows=run.scale.overflows,
             skipped=int(sum_of(run.group, watch.skipped)),

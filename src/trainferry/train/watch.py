@@ -10,6 +10,7 @@ from trainferry.train.run import Run
 from trainferry.train.tasks.task import Snapshot
 
 MOST_OVERFLOWS_IN_A_ROW = 200
+_LOGS_OF_THE_PACE = 20
 
 
 class Watch:
@@ -21,10 +22,10 @@ class Watch:
         self.earlier = run.seconds
         self.waited = 0.0
         self.batches = 0
-        self.first_step = run.step
         self.skipped = 0
         self.recent: deque[Snapshot] = deque(maxlen=50)
         self.said: str | None = None
+        self._logged = deque([(self.started, run.step)], maxlen=_LOGS_OF_THE_PACE)
 
     def before_batch(self) -> None:
         self._asked = time.monotonic()
@@ -42,6 +43,16 @@ class Watch:
                 hint="the weights or the data hold infinite values: try precision.name=bf16 "
                 "or fp32, and a lower learning rate",
             )
+
+    def seconds_per_step(self) -> float:
+        """Return the pace of the last logs, evaluations between them included.
+
+        Not of the whole run: what slowed its start down says nothing of its end.
+        """
+        now, step = time.monotonic(), self.run.step
+        since, first = self._logged[0]
+        self._logged.append((now, step))
+        return (now - since) / max(step - first, 1)
 
     def tick(self) -> None:
         self.run.seconds = self.earlier + time.monotonic() - self.started
