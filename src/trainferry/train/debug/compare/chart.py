@@ -89,7 +89,9 @@ class _Scale:
             room = (high - low or abs(high) or 1.0) * 0.06
             low, high = low - room, high + room
         left, right = min(places), max(places)
-        return _Scale(left, right if right > left else left + 1, low, high, chart.is_logarithmic)
+        if left == right:
+            left, right = left - 1, right + 1
+        return _Scale(left, right, low, high, chart.is_logarithmic)
 
     def place(self, point: Point) -> Point:
         x = (point[0] - self.left) / (self.right - self.left)
@@ -122,7 +124,7 @@ def _draw_axes(pen: ImageDraw.ImageDraw, chart: Chart, scale: _Scale) -> None:
         _, y = scale.place((scale.left, level))
         pen.line((_LEFT, y, WIDTH - _RIGHT, y), _GRID, 2)
         pen.text((_LEFT - 16, y), f"{level:.4g}", _FAINT, font, anchor="rm")
-    for place in _round_steps(scale.left, scale.right):
+    for place in _round_steps(scale.left, scale.right, least=1):  # steps and layers are whole
         x, _ = scale.place((place, scale.low))
         pen.line((x, HEIGHT - _BOTTOM, x, HEIGHT - _BOTTOM + 10), _FAINT, 2)
         pen.text((x, HEIGHT - _BOTTOM + 16), f"{place:g}", _FAINT, font, anchor="ma")
@@ -152,8 +154,8 @@ def _is_drawable(chart: Chart, point: Point) -> bool:
     return math.isfinite(point[1]) and (point[1] > 0 or not chart.is_logarithmic)
 
 
-def _round_steps(low: float, high: float) -> list[float]:
-    rough = (high - low) / 6
+def _round_steps(low: float, high: float, least: float = 0) -> list[float]:
+    rough = max((high - low) / 6, least)
     ten = 10.0 ** math.floor(math.log10(rough))
     step = next(ten * digit for digit in (1, 2, 5, 10) if ten * digit >= rough)
     first = math.ceil(low / step)
