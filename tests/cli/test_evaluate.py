@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,17 @@ def test_all_checkpoints_stand_in_the_table_of_the_originals(
     assert head.split() == ["step", "epoch", "top-1", "top-5", "loss", "samples", "saved"]
     assert [row.split()[:2] for row in rows] == [["7", "4.00"], ["21", "12.00"]]
     assert [row.split()[5] for row in rows] == [str(SAMPLES)] * 2
+
+
+def test_all_checkpoints_of_a_run_with_one_are_a_table_alone(
+    run: Path, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "checkpoints").mkdir()
+    shutil.copy(run / "recipe.toml", tmp_path)
+    kept = Path("checkpoints", "step-00000007")
+    shutil.copytree(run / kept, tmp_path / kept)
+    assert evaluate(tmp_path, data, "--all") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
 
 
 def test_each_photograph_is_scored_once_whatever_the_batch(

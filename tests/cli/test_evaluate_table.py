@@ -114,10 +114,11 @@ def test_mistakes_of_words_are_told_in_two_lines() -> None:
         "confused": [
             {"truth": "o", "read": "0", "times": 3},
             {"truth": "", "read": "i", "times": 1},
+            {"truth": " ", "read": "", "times": 1},
         ],
         "worst": [{"truth": "boat", "read": ""}],
     }
     assert word_mistakes(row) == [
-        "most often read wrong: o as 0 (3), (none) as i (1)",
+        "most often read wrong: o as 0 (3), nothing as i (1), space as nothing (1)",
         "worst words: boat as nothing",
     ]

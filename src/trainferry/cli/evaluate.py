@@ -78,9 +78,14 @@ def run(arguments: argparse.Namespace) -> int:
         rule = {} if protocol is None else {"protocol": protocol.name, "rule": protocol.rule}
         print(json.dumps({**rule, "rows": rows}, indent=1))
     elif protocol is not None:
-        _print_words(rows, protocol)
+        _print_lines(word_table(rows))
+        if not arguments.all and rows[0]["confused"]:
+            _print_lines(word_mistakes(rows[0]))
+        print(f"protocol {protocol.name}: {protocol.rule}", file=sys.stderr)
     else:
-        _print_photos(rows, per_class=arguments.per_class)
+        _print_lines(photo_table(rows))
+        if not arguments.all:
+            _print_classes(rows[0], per_class=arguments.per_class)
     if arguments.confusion is not None:
         _draw_confusion(rows[0], arguments.confusion)
     return 0
@@ -140,22 +145,12 @@ def _tell_what_is_missing(rows: list[dict[str, Any]], protocol: Protocol | None)
         )
 
 
-def _print_words(rows: list[dict[str, Any]], protocol: Protocol) -> None:
-    _print_lines(word_table(rows))
-    if len(rows) == 1 and rows[0]["confused"]:
-        _print_lines(word_mistakes(rows[0]))
-    print(f"protocol {protocol.name}: {protocol.rule}", file=sys.stderr)
-
-
-def _print_photos(rows: list[dict[str, Any]], *, per_class: bool) -> None:
-    _print_lines(photo_table(rows))
-    if len(rows) > 1:
-        return
-    seen = [each for each in rows[0]["classes"] if each["samples"]]
+def _print_classes(row: dict[str, Any], *, per_class: bool) -> None:
+    seen = [each for each in row["classes"] if each["samples"]]
     if per_class or len(seen) <= FEW_CLASSES:
-        _print_lines(["", *class_table(rows[0])])
-    if rows[0]["confused"]:
-        _print_lines(["", *confused_classes(rows[0])])
+        _print_lines(["", *class_table(row)])
+    if row["confused"]:
+        _print_lines(["", *confused_classes(row)])
 
 
 def _draw_confusion(row: dict[str, Any], path: Path) -> None:

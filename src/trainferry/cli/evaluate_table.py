@@ -40,13 +40,18 @@ def word_table(rows: Sequence[Row]) -> list[str]:
 def word_mistakes(row: Row) -> list[str]:
     """Return which characters are taken for which, and the words read worst."""
     confused = ", ".join(
-        f"{each['truth'] or '(none)'} as {each['read'] or '(none)'} ({each['times']})"
+        f"{_named(each['truth'])} as {_named(each['read'])} ({each['times']})"
         for each in row["confused"]
     )
     worst = ", ".join(
-        f"{each['truth']} as {each['read'] or 'nothing'}" for each in row["worst"][:5]
+        f"{_named(each['truth'])} as {_named(each['read'])}" for each in row["worst"][:5]
     )
     return [f"most often read wrong: {confused}", f"worst words: {worst}"]
+
+
+def _named(text: str) -> str:
+    """Return a text as it is, or a word for what nobody would see."""
+    return (text if text.strip() else "space") if text else "nothing"
 
 
 def photo_table(rows: Sequence[Row]) -> list[str]:
