@@ -34,6 +34,17 @@ def test_a_folder_is_packed_checked_and_unpacked(
     assert (tmp_path / "back" / "a.jpg").read_bytes() == (source / "a.jpg").read_bytes()
 
 
+@pytest.mark.parametrize("kind", ["words", "signs"])
+def test_a_sheet_that_cannot_be_written_is_told_before_anything_is_rendered(
+    kind: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    sheet = tmp_path / "file" / "sheet.png"
+    with pytest.raises(DataError, match="cannot write"):
+        _run(kind, "--count", "2", "--to", tmp_path / "out", "--check-sheet", sheet)
+    assert not (tmp_path / "out").exists()
+
+
 def test_check_tells_what_a_recipe_keeps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

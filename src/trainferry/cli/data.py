@@ -62,11 +62,11 @@ def run_words(arguments: argparse.Namespace) -> int:
         split=arguments.split,
         style=arguments.style,
     )
-    with progress_bar("words") as progress:
-        report = render_words(options, arguments.to, progress)
-    if arguments.check_sheet:
+    if arguments.check_sheet:  # first: whoever looks at it need not wait for the rest
         write_check_sheet(replace(options, count=min(options.count, 100)), arguments.check_sheet)
         print(f"check sheet: {arguments.check_sheet}", file=sys.stderr)
+    with progress_bar("words") as progress:
+        report = render_words(options, arguments.to, progress)
     facts = {
         "count": report.count,
         "files": [str(path) for path in report.files],

@@ -59,12 +59,12 @@ def run_signs(arguments: argparse.Namespace) -> int:
         png=arguments.png,
         processes=arguments.processes,
     )
-    with progress_bar("signs") as progress:
-        report = render_signs(options, arguments.to, progress)
-    if arguments.check_sheet:
+    if arguments.check_sheet:  # first: whoever looks at it need not wait for the rest
         shown = replace(options, count=min(options.count, _ON_SHEET))
         write_check_sheet(shown, arguments.check_sheet)
         print(f"check sheet: {arguments.check_sheet}", file=sys.stderr)
+    with progress_bar("signs") as progress:
+        report = render_signs(options, arguments.to, progress)
     facts = {
         "count": report.count,
         "files": [str(path) for path in report.files],

@@ -149,6 +149,13 @@ def test_a_split_is_a_word(tmp_path: Path, split: str) -> None:
         pack_folder(source, tmp_path / "out", FolderOptions(split=split))
 
 
+def test_a_list_with_commas_is_told_to_have_tabs(tmp_path: Path) -> None:
+    source = _folder(tmp_path, "a.jpg,good\n")
+    with pytest.raises(DataError, match="line without a tab") as caught:
+        pack_folder(source, tmp_path / "out", FolderOptions())
+    assert "a tab between file and text" in caught.value.hint
+
+
 def test_a_list_that_was_corrected_is_packed_into_the_same_folder(tmp_path: Path) -> None:
     source = _folder(tmp_path, "wrong/a.jpg\tgood\n")
     with pytest.raises(DataError, match="not one word"):

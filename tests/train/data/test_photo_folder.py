@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -52,6 +53,13 @@ def test_labels_follow_the_natural_order_of_the_folders(tmp_path: Path) -> None:
         sample = records.sample(number)
         assert sample.folder == ("grade 2", "grade 10", "été")[sample.label - 1] == sample.text
         assert sample.encoded == (source / sample.folder / sample.name).read_bytes()
+
+
+def test_a_class_whose_name_is_no_utf8_is_refused(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "a", os.fsdecode(b"\xfcbung"))
+    with pytest.raises(DataError, match="is not UTF-8"):
+        pack(source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_train_and_val_folders_become_two_splits(tmp_path: Path) -> None:
@@ -137,7 +145,7 @@ def test_what_is_no_picture_is_counted(tmp_path: Path) -> None:
     (source / "b" / "bad.png").write_bytes(b"no picture")
     (source / "b" / "good.png").write_bytes(saved(Image.fromarray(picture()), "PNG"))
     shown = pack(source, tmp_path / "out").summary()
-    assert "wrote 9 train photographs to 1 record files" in shown
+    assert "wrote 9 train photographs to 1 record file" in shown
     assert "classes: 2" in shown
     assert "left out 1 folders without pictures: empty" in shown
     assert "1 .txt files" in shown

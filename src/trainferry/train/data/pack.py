@@ -20,6 +20,7 @@ from trainferry.train.data.words.alphabet import LATIN36, Alphabet, add_alphabet
 from trainferry.train.data.words.records import Layout
 
 PLACE = "tfrecords"
+NO_TAB = "line without a tab"
 RAW_SIZE = (32, 100)
 _FACTS = "packed.json"
 _KEPT_AS_THEY_ARE = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
@@ -44,7 +45,8 @@ class PackReport:
         return dict(Counter(reason.partition(":")[0] for _, reason in self.skipped))
 
     def summary(self) -> str:
-        lines = [f"wrote {self.written:,} words to {len(self.files)} record files"]
+        files = f"{len(self.files)} record file{'' if len(self.files) == 1 else 's'}"
+        lines = [f"wrote {self.written:,} words to {files}"]
         if self.kept_files:
             lines.append(f"{self.kept_files} of the files were finished before and kept")
         if self.skipped:
@@ -132,9 +134,12 @@ def require_words(report: PackReport) -> None:
     for path in report.files:
         path.unlink(missing_ok=True)  # an empty file would count as finished next time
     shown = "; ".join(f"{name}: {reason}" for name, reason in report.skipped[:3])
+    tabs = any(reason == NO_TAB for _, reason in report.skipped)
     raise DataError(
         f"not one word could be packed{'; ' + shown if shown else ''}",
-        hint="check that the list and the pictures belong together",
+        hint="write a tab between file and text, no comma and no spaces"
+        if tabs
+        else "check that the list and the pictures belong together",
     )
 
 

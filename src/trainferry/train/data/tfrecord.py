@@ -171,7 +171,8 @@ def find_records(folder: Path, split: str) -> list[Path]:
             return sorted(found, key=_natural)
     raise DataError(
         f"no `{split}*.tfrecords` in `{folder}` or `{folder / 'tfrecords'}`; " + _describe(folder),
-        hint="these look like photographs: pass a recipe such as resnet50"
+        hint="these look like photographs, and words were looked for: "
+        "take a recipe or a run of photographs, such as resnet50_photos"
         if folder.is_dir() and any(folder.glob("*-of-*"))
         else "pass the folder that `trainferry data ... --to FOLDER` wrote, or another `--split`",
     )

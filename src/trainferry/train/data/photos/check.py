@@ -34,7 +34,8 @@ PHOTO_REASONS = {
 }
 _ADVICE = {
     "label_out_of_range": "use a recipe with the classes of these records, or their classes.json",
-    "missing_label": "make the records again; a photograph needs `image/class/label`",
+    "missing_label": "make the records again: a photograph needs `image/class/label`; or take a "
+    "recipe for what they hold, such as crnn_small for words",
     "damaged_record": "copy or make the record files again; these are damaged",
     "unreadable_picture": "make the records again from whole pictures",
 }

@@ -30,7 +30,8 @@ class PhotoReport:
 
     def summary(self) -> str:
         splits = " and ".join(f"{count:,} {name}" for name, count in self.written.items())
-        lines = [f"wrote {splits} photographs to {len(self.files)} record files", *self.notes]
+        files = f"{len(self.files)} record file{'' if len(self.files) == 1 else 's'}"
+        lines = [f"wrote {splits} photographs to {files}", *self.notes]
         if self.kept_files:
             lines.append(f"{self.kept_files} of the files were finished before and kept")
         if self.rewritten:

@@ -64,7 +64,8 @@ class FsnsReport:
         return dict(Counter(reason.partition(":")[0] for _, reason in self.skipped).most_common())
 
     def summary(self) -> str:
-        lines = [f"wrote {self.written:,} signs to {len(self.files)} record files"]
+        files = f"{len(self.files)} record file{'' if len(self.files) == 1 else 's'}"
+        lines = [f"wrote {self.written:,} signs to {files}"]
         lines += [
             f"    {self.views[count]:,} with {count} view{'s' if count > 1 else ''}"
             for count in sorted(self.views, reverse=True)

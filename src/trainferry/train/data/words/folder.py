@@ -9,6 +9,7 @@ from pathlib import Path
 from trainferry.errors import DataError
 from trainferry.train.data.crc32c import crc32c
 from trainferry.train.data.pack import (
+    NO_TAB,
     PLACE,
     PackReport,
     Problem,
@@ -75,7 +76,7 @@ def _parse(lines: tuple[str, ...]) -> Iterator[tuple[str, str] | Problem]:
     for line in lines:
         name, tab, text = line.partition("\t")
         if not tab:
-            yield Problem(line, "line without a tab")
+            yield Problem(line, NO_TAB)
         elif not text:
             yield Problem(name, "empty text")
         else:

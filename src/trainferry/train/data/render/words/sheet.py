@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
+from trainferry.train.data.whole_file import explain_write_errors
+
 _CELL = (140, 46)
 _CAPTION = 12
 
@@ -25,5 +27,6 @@ def contact_sheet(
         left, top = place % columns * width, place // columns * (height + _CAPTION)
         page.paste(Image.fromarray(picture).resize(_CELL, Image.Resampling.BILINEAR), (left, top))
         pen.text((left + 2, top + height), text, (255, 255, 0))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    page.save(path, format="PNG")
+    with explain_write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        page.save(path, format="PNG")
