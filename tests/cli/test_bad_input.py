@@ -238,6 +238,11 @@ def test_records_that_hold_no_words_are_refused(tmp_path: Path, ferry: Ferry) ->
         assert told.refused("does not hold words", "`image/class/label`", "`image/text`")
 
 
+def test_words_are_not_trained_on_as_photographs(data: Path, tmp_path: Path, ferry: Ferry) -> None:
+    told = ferry("train", "resnet50_photos", "--data", data, "--run", tmp_path / "run")
+    assert told.refused("without a class label", "such as crnn_small for words")
+
+
 def test_unknown_characters_are_counted(tmp_path: Path, ferry: Ferry) -> None:
     words_file(tmp_path / "data", [word_record(text) for text in ("ab", "cd", "né", "0a") * 4])
     told = ferry(*train_command(tmp_path / "data", tmp_path / "run"))
@@ -570,6 +575,25 @@ def test_a_run_of_another_recipe_is_not_touched(
     assert contents(case_run) == before
 
 
+def test_a_start_that_failed_binds_its_folder_to_no_recipe(
+    data: Path, tmp_path: Path, ferry: Ferry
+) -> None:
+    folder = tmp_path / "run"
+    told = ferry(*train_command(data, folder, "--init-from", str(tmp_path / "nothing")))
+    assert told.refused("nothing")
+    assert ferry(*train_command(data, folder, "--set", "loop.seed=5")).code == 0
+    assert "seed = 5" in (folder / "recipe.toml").read_text()
+
+
+def test_a_run_without_a_checkpoint_says_that_nothing_is_lost_with_it(
+    data: Path, run: Path, ferry: Ferry
+) -> None:
+    other = train_command(data, run, "--set", "loop.seed=5")
+    assert "delete it" not in ferry(*other).err
+    shutil.rmtree(run / "checkpoints")
+    assert ferry(*other).refused("loop.seed was", "or delete it, for it has no checkpoint")
+
+
 def test_a_folder_with_other_files_is_not_touched(data: Path, tmp_path: Path, ferry: Ferry) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
@@ -619,6 +643,8 @@ def test_a_folder_that_is_no_run_is_said_to_be_none(data: Path, ferry: Ferry) ->
         ["predict", data, data / "a.png"],
     ):
         assert ferry(*command).refused("holds no checkpoint")
+        missing = [data / "nothing" if part == data else part for part in command]
+        assert ferry(*missing).refused(f"there is no folder `{data / 'nothing'}`")
 
 
 def test_a_checkpoint_of_another_network_is_told(run: Path, tmp_path: Path, ferry: Ferry) -> None:
@@ -638,9 +664,14 @@ def test_a_checkpoint_of_another_network_is_told(run: Path, tmp_path: Path, ferr
         (["train", "crnn"], "--run"),
         (["evaluate", "run", "--data", "x", "--protocol", "none"], "choose one of"),
         (train_command(Path("x"), Path("y"), "--exclude", "a"), "there is no --init-from"),
+        (["doctor", "--jsn"], "there is no option `--jsn`\n\nhint: did you mean `--json`?"),
+        (["rules", "a", "b"], "`trainferry rules --help` shows"),
         ([], "quickstart"),
     ],
-    ids=["command", "subcommand", "number", "missing", "protocol", "exclude", "nothing"],
+    ids=[
+        *("command", "subcommand", "number", "missing", "protocol", "exclude"),
+        *("option", "too many", "nothing"),
+    ],
 )
 def test_wrong_usage_exits_with_two(arguments: list[str], words: str, ferry: Ferry) -> None:
     told = ferry(*arguments)

@@ -46,3 +46,14 @@ def test_a_missing_part_of_our_own_is_not_blamed_on_the_user(
     monkeypatch.setattr(doctor, "run", run)
     with pytest.raises(ModuleNotFoundError):
         main(["doctor"])
+
+
+def test_ctrl_c_before_a_command_is_known_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(doctor, "add_parser", stop)
+    assert main(["doctor"]) == 130
+    assert capsys.readouterr().err == "stopped\n"

@@ -343,7 +343,7 @@ def test_the_plateau_is_told_once(
 
 
 def test_another_recipe_cannot_take_over_a_run(data: Path, tmp_path: Path) -> None:
-    build(data, tmp_path / "run")
+    train(build(data, tmp_path / "run"), lambda _: None)
     with pytest.raises(RecipeError, match=r"network.hidden was 8, is 9"):
         build(data, tmp_path / "run", "network.hidden=9")
     build(data, tmp_path / "run", "loop.log_every=2")

@@ -49,12 +49,20 @@ def test_a_misspelt_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
     assert caught.value.hint == "did you mean `learning_rate`?"
 
 
+def test_a_file_that_is_no_utf8_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes('name = "übung"\n'.encode("latin-1"))
+    with pytest.raises(RecipeError, match="is not UTF-8 text") as caught:
+        read_recipe(path)
+    assert caught.value.hint == "save the file as UTF-8"
+
+
 @pytest.mark.parametrize(
     ("override", "message"),
     [
         ("loop.batc=3", "unknown key `batc`"),
         ("lop.batch=3", "unknown section `lop`"),
-        ("batch=many", "must be a whole number"),
+        ("batch=many", "--set loop.batch must be a whole number"),
         ("batch=1.5", "must be a whole number"),
         ("batch=true", "must be a whole number"),
         ("optimizer.name=adan", "cannot be `adan`"),

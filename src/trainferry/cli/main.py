@@ -37,16 +37,8 @@ COMMANDS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0 when done, 1 for a problem the user can fix, 2 for wrong usage."""
     _open_closed_streams()
-    parser = build_parser()
-    given = sys.argv[1:] if arguments is None else arguments
-    if not given:
-        parser.print_help(sys.stderr)
-        return 2
-    parsed = parser.parse_args(given)
-    if note := guard_autoload():
-        print(note, file=sys.stderr)
     try:
-        code = int(parsed.run(parsed))
+        code = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except TrainferryError as error:
         _complain(str(error), error.hint)
@@ -70,6 +62,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(str(error), "check the path, that you may use it, and the space on the disk")
         code = 1
     return code
+
+
+def _run(given: Sequence[str]) -> int:
+    parser = build_parser()
+    if not given:
+        parser.print_help(sys.stderr)
+        return 2
+    parsed = parser.parse_args(given)
+    if note := guard_autoload():
+        print(note, file=sys.stderr)
+    return int(parsed.run(parsed))
 
 
 def build_parser() -> Parser:

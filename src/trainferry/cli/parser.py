@@ -6,8 +6,10 @@ import argparse
 import difflib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
+
+_UNKNOWN_OPTION = r"unrecognized arguments: (--?[\w-]+)"
 
 
 class Parser(argparse.ArgumentParser):
@@ -21,19 +23,22 @@ class Parser(argparse.ArgumentParser):
         args: Sequence[str] | None = None,
         namespace: Any = None,  # noqa: ANN401
     ) -> tuple[Any, list[str]]:
-        if self.after_dashes is None:
-            return super().parse_known_args(args, namespace)
         words = list(sys.argv[1:] if args is None else args)
-        place = words.index("--") if "--" in words else len(words)
+        place = len(words)
+        if self.after_dashes is not None and "--" in words:
+            place = words.index("--")
         parsed, unknown = super().parse_known_args(words[:place], namespace)
-        setattr(parsed, self.after_dashes, words[place + 1 :])
+        if self.after_dashes is not None:
+            setattr(parsed, self.after_dashes, words[place + 1 :])
+        if unknown:  # told here, by the command's own parser, which knows its options
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"error: {_plainly(message)}\n\nhint: {self._hint(message)}\n")
 
     def _hint(self, message: str) -> str:
-        if near := _nearest(message):
+        if near := _nearest(message, self._option_string_actions):
             return f"did you mean `{near}`? `{self.prog} --help` lists what there is"
         return f"`{self.prog} --help` shows how it is used"
 
@@ -47,11 +52,16 @@ def positive(text: str) -> int:
 
 
 def _plainly(message: str) -> str:
-    choice = re.match(r"argument (?:COMMAND|WHAT): invalid choice: '(.*?)'", message)
-    return f"there is no command `{choice[1]}`" if choice else message
+    if choice := re.match(r"argument (?:COMMAND|WHAT): invalid choice: '(.*?)'", message):
+        return f"there is no command `{choice[1]}`"
+    if option := re.match(_UNKNOWN_OPTION, message):
+        return f"there is no option `{option[1]}`"
+    return message
 
 
-def _nearest(message: str) -> str | None:
+def _nearest(message: str, options: Iterable[str]) -> str | None:
+    if option := re.match(_UNKNOWN_OPTION, message):
+        return next(iter(difflib.get_close_matches(option[1], options, n=1)), None)
     choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
     if choice is None:
         return None

@@ -145,7 +145,7 @@ def find_checkpoint(run: Path, which: str) -> Path:
     found = list_checkpoints(run)
     if not found:
         raise CheckpointError(
-            f"`{run}` holds no checkpoint",
+            f"`{run}` holds no checkpoint" if run.exists() else f"there is no folder `{run}`",
             hint="give the folder of a run that `trainferry train` made",
         )
     if which == "last":

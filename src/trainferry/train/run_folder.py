@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trainferry.errors import CheckpointError, RecipeError
+from trainferry.train.checkpoint import list_checkpoints
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.recipe.read import (
     read_recipe,
@@ -47,7 +48,7 @@ def saved_recipe(folder: Path, overrides: Sequence[str] = ()) -> Recipe:
 def values_before(folder: Path, recipe: Recipe) -> list[str]:
     """Return `key=value` of what the run in a folder was trained with before there was the key."""
     path = folder / "recipe.toml"
-    if not path.is_file():
+    if not path.is_file() or not _has_begun(folder):
         return []
     unsaid = unsaid_values(path, recipe)
     return [f"{key}={value}" for key, value in unsaid.items() if key not in _MAY_CHANGE]
@@ -57,7 +58,7 @@ def open_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> Non
     """Make the run's folder, or check that the run in it is of this recipe."""
     check_folder(folder, recipe, samples)
     path = folder / "recipe.toml"
-    if not path.is_file():
+    if not path.is_file() or not _has_begun(folder):
         write_whole(path, recipe_to_toml(recipe).encode())
 
 
@@ -67,6 +68,8 @@ def check_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> No
     An imported run may hold epochs that are no steps yet: with `samples` they become so.
     """
     if (folder / "recipe.toml").is_file():
+        if not _has_begun(folder):
+            return
         saved = saved_recipe(folder)
         saved = saved if samples is None else in_steps(saved, samples)
         differences = {
@@ -80,10 +83,16 @@ def check_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> No
             )
             raise RecipeError(
                 f"`{folder}` holds a run of another recipe: {shown}",
-                hint="give another --run folder, or the recipe and --set values it was made with",
+                hint="give another --run folder, or the recipe and --set values it was made with"
+                + ("" if list_checkpoints(folder) else "; or delete it, for it has no checkpoint"),
             )
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise RecipeError(
             f"`{folder}` is not empty and holds no run",
             hint="give a new folder: nothing there is overwritten",
         )
+
+
+def _has_begun(folder: Path) -> bool:
+    """Tell whether there is more than a recipe: a start that failed leaves no other trace."""
+    return any(entry.name != "recipe.toml" for entry in folder.iterdir())

@@ -57,7 +57,7 @@ def override_recipe(recipe: Recipe, override: str) -> Recipe:
     section, name = _find_key(key, sections_of(recipe))
     table = _alone(section, {name: _parse_value(text.strip())})
     changed = _parse_section(
-        type(getattr(recipe, section)), table, "--set", base=getattr(recipe, section)
+        type(getattr(recipe, section)), table, f"--set {section}", base=getattr(recipe, section)
     )
     return dataclasses.replace(recipe, **{section: changed})
 
@@ -126,8 +126,10 @@ def _read_tables(path: Path, depth: int = 0) -> dict[str, Any]:
     """Read a TOML file on top of the recipe its `base` names."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise RecipeError(f"`{path}` is not TOML: {error}", hint="correct that line") from error
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"`{path}` is not UTF-8 text", hint="save the file as UTF-8") from error
     base = tables.pop("base", None)
     if base is None:
         return tables
@@ -175,7 +177,10 @@ def _parse_section(
     for key in table:
         if key not in hints:
             raise _unknown(key, list(hints), where, what="key")
-    values = {key: _convert(value, hints[key], f"{where} {key}") for key, value in table.items()}
+    between = " " if base is None else "."  # [loop] batch, but --set loop.batch
+    values = {
+        key: _convert(value, hints[key], f"{where}{between}{key}") for key, value in table.items()
+    }
     if base is None:
         return kind(**values)
     return dataclasses.replace(base, **values)  # type: ignore[type-var]  # sections are dataclasses
