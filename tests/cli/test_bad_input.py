@@ -249,6 +249,18 @@ def test_unknown_characters_are_counted(tmp_path: Path, ferry: Ferry) -> None:
     assert told.code == 0
     assert "dropped 4  unknown_character" in told.err
     assert "'né'" in told.err
+    assert "-> take the characters from the labels" in told.err
+
+
+def test_what_is_advised_for_unknown_characters_keeps_every_word(
+    tmp_path: Path, ferry: Ferry
+) -> None:
+    words_file(tmp_path / "data", [word_record(text) for text in ("Éa", "ab", "né") * 4])
+    command = ["data", "check", tmp_path / "data", "--recipe", "crnn_small", "--json"]
+    assert json.loads(ferry(*command).out)["kept"] == 4
+    assert ferry("data", "alphabet", tmp_path / "data", "--case", "lower").code == 0
+    found = json.loads(ferry(*command, "--set", "task.alphabet_from=data").out)
+    assert (found["kept"], found["total"]) == (12, 12)
 
 
 @pytest.mark.parametrize(

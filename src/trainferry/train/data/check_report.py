@@ -79,14 +79,18 @@ def add_dropped(check: CheckReport, part: CheckPart) -> None:
 
 
 def describe_counts(
-    check: CheckReport, reasons: Mapping[str, str], show: Callable[[Example], str]
+    check: CheckReport,
+    reasons: Mapping[str, str],
+    advice: Mapping[str, str],
+    show: Callable[[Example], str],
 ) -> list[str]:
-    """Return lines that tell what was kept, and what was dropped with its examples."""
+    """Return what was kept, and what was dropped with examples and what to do, as lines."""
     lines = [f"kept {len(check.kept):,} of {check.total:,} records ({check.kept_share:.1%})"]
     for reason, count in check.dropped.items():
         if count:
             lines.append(f"dropped {count:,}  {reason}: {reasons[reason]}")
             lines += [f"    {show(example)}" for example in check.examples[reason]]
+            lines.append(f"    -> {advice[reason]}")
     return lines
 
 

@@ -74,9 +74,11 @@ def add_parts(
     check.never_seen = "".join(one for one in characters if one not in check.characters)
 
 
-def summarise_texts(check: TextReport, reasons: Mapping[str, str], noun: str) -> str:
+def summarise_texts(
+    check: TextReport, reasons: Mapping[str, str], advice: Mapping[str, str], noun: str
+) -> str:
     """Return the whole report for people; `noun` is what a text is called there."""
-    lines = describe_counts(check, reasons, _show)
+    lines = describe_counts(check, reasons, advice, _show)
     if check.lengths:
         count = sum(check.lengths.values())
         mean = sum(length * number for length, number in check.lengths.items()) / count

@@ -53,7 +53,7 @@ class PhotoCheck(CheckReport):
     names: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        lines = describe_counts(self, PHOTO_REASONS, _show)
+        lines = describe_counts(self, PHOTO_REASONS, _ADVICE, _show)
         if self.first_label == 0:
             lines.append("labels start at 0 in these records: one is added to each")
         if len(self.kept):

@@ -47,7 +47,7 @@ class SignCheck(TextReport):
     """Counts of kept and dropped records, and statistics of the kept texts."""
 
     def summary(self) -> str:
-        return summarise_texts(self, SIGN_REASONS, "text")
+        return summarise_texts(self, SIGN_REASONS, _ADVICE, "text")
 
     def to_json(self) -> dict[str, Any]:
         return texts_to_json(self)

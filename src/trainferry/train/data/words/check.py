@@ -41,7 +41,8 @@ REASONS = {
 }
 _ADVICE = {
     "too_long": "use a wider picture or a larger `max_length` in the recipe, or shorter words",
-    "unknown_character": "use a recipe whose alphabet has these characters, or `case` lower",
+    "unknown_character": "take the characters from the labels: `trainferry data alphabet DATA "
+    "--case lower`, then --set task.alphabet_from=data; --case is that of task.case",
     "empty": "give every picture a text; these records hold none",
     "unreadable_picture": "make the records again from whole pictures",
     "corrupt_record": "copy or make the record files again; these are damaged",
@@ -55,7 +56,7 @@ class WordCheck(TextReport):
     """Counts of kept and dropped records, and statistics of the kept labels."""
 
     def summary(self) -> str:
-        return summarise_texts(self, REASONS, "label")
+        return summarise_texts(self, REASONS, _ADVICE, "label")
 
     def to_json(self) -> dict[str, Any]:
         return texts_to_json(self)
