@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import subprocess
 import sys
 
@@ -46,6 +47,17 @@ def test_a_missing_part_of_our_own_is_not_blamed_on_the_user(
     monkeypatch.setattr(doctor, "run", run)
     with pytest.raises(ModuleNotFoundError):
         main(["doctor"])
+
+
+def test_what_the_system_refuses_is_told_with_its_path(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(_: argparse.Namespace) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied", "mine/data")
+
+    monkeypatch.setattr(doctor, "run", run)
+    assert main(["doctor"]) == 1
+    assert "error: `mine/data`: Permission denied\n\nhint: " in capsys.readouterr().err
 
 
 def test_ctrl_c_before_a_command_is_known_is_no_traceback(

@@ -139,6 +139,16 @@ def test_weights_of_another_run_are_taken_over(
     torch.testing.assert_close(first[name], second[name], rtol=0, atol=1e-6)
 
 
+def test_a_pattern_that_excludes_nothing_is_refused(
+    data: Path, run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--init-from", str(run), "--exclude", "clasifier*")
+    assert main(train_command(data, tmp_path / "second", *options)) == 2
+    told = capsys.readouterr().err
+    assert "no weight is called like `clasifier*`" in told
+    assert "names begin with: classifier, convolutions" in told
+
+
 def test_evaluate_prints_a_table_of_all_checkpoints(
     data: Path, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = 0
     except OSError as error:
         _drop_output()
-        _complain(str(error), "check the path, that you may use it, and the space on the disk")
+        _complain(_say(error), "check the path, that you may use it, and the space on the disk")
         code = 1
     return code
 
@@ -100,6 +100,13 @@ def _open_closed_streams() -> None:
 
 def _complain(problem: str, hint: str) -> None:
     print(f"error: {problem}\n\nhint: {hint}", file=sys.stderr)
+
+
+def _say(error: OSError) -> str:
+    """Return what the system says and of which file, without its number."""
+    if error.filename is None or error.strerror is None:
+        return error.strerror or str(error)
+    return f"`{os.fsdecode(error.filename)}`: {error.strerror}"
 
 
 def _drop_output() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from trainferry.errors import CheckpointError
+from trainferry.errors import CheckpointError, UsageError
 from trainferry.train.averaging import WeightAverage
 from trainferry.train.checkpoint import load_weights
 from trainferry.train.optimizer import is_head
@@ -42,6 +42,7 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     left: list[tuple[str, str]] = []
     other_classes = _classes_of(origin) not in (None, classes_in(run.recipe))
     given, not_given, expected = _weights_in(origin, run)
+    _check_patterns(exclude, given)
     for name, value in given.items():
         if name not in own:
             left.append((name, "the network has no such weight"))
@@ -67,6 +68,17 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     if run.average is not None:
         run.average = WeightAverage(run.network, run.average.decay)
     return Transfer(tuple(loaded), tuple(left), _notes(run.recipe, origin))
+
+
+def _check_patterns(exclude: Sequence[str], names: Collection[str]) -> None:
+    """A misspelt pattern would take over what the user wants left out."""
+    for pattern in exclude:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            parts = sorted({name.partition(".")[0] for name in names})
+            raise UsageError(
+                f"no weight is called like `{pattern}`, which --exclude leaves out",
+                hint=f"`*` stands for anything; names begin with: {', '.join(parts)}",
+            )
 
 
 def _weights_in(

@@ -23,10 +23,10 @@ def diagnose_reading(recent: Sequence[Snapshot]) -> str | None:
     last = recent[-1]
     if not math.isfinite(last.loss):
         return (
-            f"The loss is {last.loss} at step {last.step}: the weights or the numbers have run "
-            "out of range. Try a lower learning rate, a longer warm-up or gradient clipping; with "
-            "fp16 try bf16 or fp32. A run keeps its recipe: start a new one with other values, "
-            "from the weights of this one with --init-from."
+            "The weights or the numbers have run out of range; `--debug overflow` names the layer. "
+            "Try a lower learning rate, a longer warm-up or gradient clipping; with fp16 try bf16 "
+            "or fp32. A run keeps its recipe: start a new one with other values, from the weights "
+            "of this one with --init-from."
         )
     if steps := _lasting(recent, [s.empty_share >= _NEARLY_ALL for s in recent]):
         return (

@@ -24,10 +24,10 @@ def diagnose_classes(recent: Sequence[Snapshot], classes: int) -> str | None:
     last = recent[-1]
     if not math.isfinite(last.loss):
         return (
-            f"The loss is {last.loss} at step {last.step}: the weights or the numbers have run "
-            "out of range. Try a lower learning rate, a longer warm-up or gradient clipping; with "
-            "fp16 try bf16 or fp32. A run keeps its recipe: start a new one with other values, "
-            "from the weights of this one with --init-from."
+            "The weights or the numbers have run out of range; `--debug overflow` names the layer. "
+            "Try a lower learning rate, a longer warm-up or gradient clipping; with fp16 try bf16 "
+            "or fp32. A run keeps its recipe: start a new one with other values, from the weights "
+            "of this one with --init-from."
         )
     lately = _lately(recent)
     return _plateau(lately, classes) if lately else None
