@@ -127,7 +127,7 @@ def test_impossible_options_are_refused(options: WordsOptions, tmp_path: Path) -
 def test_the_check_sheet_shows_the_first_pictures(tmp_path: Path) -> None:
     write_check_sheet(WordsOptions(count=13), tmp_path / "sheet.png")
     with Image.open(tmp_path / "sheet.png") as page:
-        assert page.size == (1400, 116)
+        assert page.size == (1400, 128)
 
 
 def test_a_contact_sheet_takes_pictures_of_any_size(tmp_path: Path) -> None:
@@ -135,3 +135,12 @@ def test_a_contact_sheet_takes_pictures_of_any_size(tmp_path: Path) -> None:
     contact_sheet(pictures, ["one", "two"], tmp_path / "page.png", columns=2)
     with Image.open(tmp_path / "page.png") as page:
         assert page.getpixel((5, 5)) == (200, 200, 200)
+
+
+def test_the_page_has_the_letters_of_other_languages(tmp_path: Path) -> None:
+    picture = np.zeros((32, 100, 3), np.uint8)
+    captions = []
+    for text in ("Ü", "ß"):
+        contact_sheet([picture], [text], tmp_path / "page.png", columns=1)
+        captions.append(Image.open(tmp_path / "page.png").tobytes())
+    assert captions[0] != captions[1], "a letter that the font lacks is a box, whatever it is"

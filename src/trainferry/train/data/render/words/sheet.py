@@ -10,9 +10,11 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw
 
 from trainferry.train.data.whole_file import explain_write_errors
+from trainferry.train.predict.picture_text import fit_text, font_for
 
 _CELL = (140, 46)
-_CAPTION = 12
+_CAPTION = 18
+_TEXT = 13
 
 
 def contact_sheet(
@@ -26,7 +28,8 @@ def contact_sheet(
     for place, (picture, text) in enumerate(zip(pictures, texts, strict=True)):
         left, top = place % columns * width, place // columns * (height + _CAPTION)
         page.paste(Image.fromarray(picture).resize(_CELL, Image.Resampling.BILINEAR), (left, top))
-        pen.text((left + 2, top + height), text, (255, 255, 0))
+        caption = fit_text(text, _TEXT, width - 4)
+        pen.text((left + 2, top + height), caption, (255, 255, 0), font_for(caption, _TEXT))
     with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         page.save(path, format="PNG")
