@@ -6,7 +6,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainferry.train.kernels.rows import Shares, share_to_sum, table_to_sum
+from trainferry.train.kernels.rows import (
+    Shares,
+    in_rows,
+    row_stride,
+    share_to_map,
+    share_to_sum,
+    table_of,
+    table_to_sum,
+)
 
 SMALL = [
     (32, 2048, 7, 7),
@@ -60,6 +68,25 @@ def test_groups_are_joined_together() -> None:
     shares = share_to_sum(table_to_sum([a_map(32, 32, 73, 73)], 4), TOGETHER)
     assert shares.last_can_join(4)
     assert not shares.last_can_join(40)
+
+
+@pytest.mark.parametrize("shape", [(1024, 64, 112, 112), (2048, 64, 75, 300)], ids=str)
+def test_no_map_has_more_splits_than_a_device_counts(shape: tuple[int, ...]) -> None:
+    large = a_map(*shape)
+    for shares in (
+        share_to_map(table_of([large]), TOGETHER),
+        share_to_sum(table_to_sum([large]), TOGETHER),
+    ):
+        assert max(shares.grid[1:]) < 2**16
+        assert shares.splits * shares.rows_each >= shares.table.rows
+
+
+def test_pixels_that_lie_unevenly_are_copied() -> None:
+    cut = torch.arange(72.0).view(1, 3, 4, 6).permute(0, 3, 1, 2)[:, :, :, :2]
+    assert row_stride(cut) is None
+    copied = in_rows(cut)
+    assert row_stride(copied) == 6
+    assert torch.equal(copied, cut)
 
 
 def a_map(pictures: int, channels: int, height: int, width: int) -> Tensor:

@@ -26,6 +26,7 @@ _NARROW_SUMMING, _NARROW_REGISTERS = 264, 128  # programs, and what lets all run
 _PROCESSORS, _LOADED_ONCE = 132, 2048  # tiles get smaller until all work, down to so many values
 _JOINED_BY_LAST = 8192  # values that the last program joins sooner than another would start
 _INT_LIMIT = 2**31
+_MOST_SPLITS = 2**16 - 1  # programs that a device counts in the second direction
 
 
 @dataclass(frozen=True)
@@ -163,6 +164,7 @@ def share_to_map(table: Table, values: int) -> Shares:
     """Tiles of `values` for programs that map every value by itself: several to each."""
     height, tiles = _tiles(table, values)
     splits = max(1, min(tiles, _MAPPING // _across(table)), tiles // _TILES_EACH)
+    splits = min(splits, _MOST_SPLITS)
     return Shares(table, height, -(-tiles // splits) * height)
 
 
