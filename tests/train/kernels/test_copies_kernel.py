@@ -46,5 +46,13 @@ def test_numbers_are_rounded_to_the_format_of_the_goal(kernel_device: torch.devi
     torch.testing.assert_close(goal.float(), source, rtol=2**-7, atol=0)
 
 
+def test_what_no_kernel_takes_is_copied_all_the_same(kernel_device: torch.device) -> None:
+    sources = [torch.arange(5.0, dtype=torch.float64, device=kernel_device)]
+    goals = [torch.zeros(7, dtype=torch.float64, device=kernel_device)]
+    Copies()(sources, goals)
+    assert goals[0].tolist() == [0, 1, 2, 3, 4, 0, 0]
+    Copies()([], [])
+
+
 def rows(tensor: Tensor) -> Tensor:
     return tensor.contiguous(memory_format=torch.channels_last)

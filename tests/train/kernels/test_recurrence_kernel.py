@@ -41,6 +41,30 @@ def test_values_states_and_gradients_are_those_of_the_lstm(
         torch.testing.assert_close(own.double(), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_products_may_be_computed_in_eight_parts(kernel_device: torch.device) -> None:
+    recurrence, columns = make((3, 3, 6, 128, 1), kernel_device)
+    mine, theirs = (
+        facts(reads_with(Slices(128, 16, 8, parts, False)), recurrence, columns) for parts in (8, 1)
+    )
+    for own, expected in zip(mine, theirs, strict=True):
+        torch.testing.assert_close(own, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_gradients_may_come_through_the_last_state_alone(kernel_device: torch.device) -> None:
+    recurrence, columns = make(SHAPES["two layers, two tiles"], kernel_device)
+    exact = in_format(recurrence, torch.float64)
+    found = []
+    for read, lstm, given in (
+        (reads_with(Slices(32, 16, 4, 4, False)), recurrence, columns.clone()),
+        (nn.LSTM.forward, exact, columns.double()),
+    ):
+        _, (hidden, cell) = read(lstm, given.requires_grad_())
+        (hidden * cell.cos()).sum().backward()
+        assert given.grad is not None
+        found.append(given.grad.double())
+    torch.testing.assert_close(*found, rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
 def test_in_half_precision_they_are_as_near_to_the_truth_as_the_lstm(
     kernel_device: torch.device, kind: torch.dtype

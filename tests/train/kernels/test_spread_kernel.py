@@ -7,7 +7,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainferry.train.kernels.spread import _AddSpread, _MeanOfSquares, reference
+from trainferry.train.kernels.spread import (
+    _AddSpread,
+    _MeanOfSquares,
+    add_spread,
+    mean_of_squares,
+    reference,
+)
 
 pytestmark = pytest.mark.cuda
 
@@ -46,6 +52,18 @@ def test_averages_are_those_of_torch(
     result.backward(wish)
     expected.backward(wish)
     torch.testing.assert_close(gradient(mine), gradient(theirs))
+
+
+@pytest.mark.parametrize("learns", [True, False])
+def test_maps_meet_whoever_adds_them(kernel_device: torch.device, learns: bool) -> None:
+    torch.manual_seed(3)
+    large = torch.randn(1, 8, 6, 4, device=kernel_device, requires_grad=True)
+    small = torch.randn(1, 8, 3, 2, device=kernel_device)
+    with torch.set_grad_enabled(learns):
+        total, mean = add_spread(large, small, 2, rectified=True), mean_of_squares(large, 2)
+    torch.testing.assert_close(total, reference(large, small, 2, rectified=True))
+    torch.testing.assert_close(mean, functional.avg_pool2d(large, 2))
+    assert total.requires_grad == mean.requires_grad == learns
 
 
 def gradient(tensor: Tensor) -> Tensor:
