@@ -80,6 +80,23 @@ def test_what_no_device_decodes_is_counted_and_another_takes_its_place(
     assert torch.equal(made.labels[[2, 3]], made.labels[[0, 1]])
 
 
+def test_what_the_device_alone_refuses_is_decoded_as_readers_do(data: Path, tmp_path: Path) -> None:
+    grey = encoded("JPEG", "L")
+    source = read_training(change(data, tmp_path, {1: grey, 7: broken(), 8: grey}))
+    expected = source.training_batch(ALL, ALL, seed=0)
+    packed = replace(source, packed=True).training_batch(ALL, ALL, seed=0)
+
+    def decode_colours(encoded: Sequence[Tensor]) -> list[Tensor]:
+        if any(one.numpy().tobytes() == grey for one in encoded):
+            raise PictureError("grey is refused", hint="")
+        return decode(encoded)
+
+    made = unpack(packed, source.picture, CPU, decode_colours)
+    assert int(made.skipped) == 1
+    good = [row for row in range(12) if row != 7]
+    assert int((made.images[good].int() - expected.images[good].int()).abs().max()) <= 1
+
+
 def test_a_batch_without_any_picture_is_an_error(data: Path, tmp_path: Path) -> None:
     source = read_training(change(data, tmp_path, dict.fromkeys(range(12), broken())))
     packed = replace(source, packed=True).training_batch(ALL[:3], ALL[:3], seed=0)

@@ -17,7 +17,7 @@ from torch import Tensor
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.batches import Batch
 from trainferry.train.data.photos.crop import Box, Draw
-from trainferry.train.data.pictures import JPEG_END, Picture
+from trainferry.train.data.pictures import JPEG_END, Picture, decode_picture
 from trainferry.train.kernels.cut import Part, cut_parts
 from trainferry.train.recipe.tasks import PhotoPicture
 
@@ -72,7 +72,7 @@ def is_plain(draw: Draw) -> bool:
 def unpack(batch: Batch, picture: PhotoPicture, device: torch.device, decode: Decode) -> Batch:
     """Decode the pictures of a packed batch and cut their parts out, on the device.
 
-    In the place of one that cannot be decoded stands another of the batch, and it counts as
+    In the place of one that nobody can decode stands another of the batch, and it counts as
     skipped. A batch that is not packed stays as it is.
     """
     if batch.cuts is None:
@@ -80,11 +80,13 @@ def unpack(batch: Batch, picture: PhotoPicture, device: torch.device, decode: De
     cuts = [Cut(*fields) for fields in batch.cuts.tolist()]
     size = picture.height, picture.width
     images = torch.empty((len(cuts), *size, 3), dtype=torch.uint8, device=device)
+    encoded = {n: cut.of(batch.images) for n, cut in enumerate(cuts) if cut.is_encoded}
+    # Decoders have a stream of their own, which does not wait for ours: whatever is freed here
+    # while ours still reads it would be theirs to write to. So they come first.
+    decoded = _decode(encoded, decode, device)
     for number, cut in enumerate(cuts):
         if not cut.is_encoded:
             images[number] = cut.of(batch.images).view(images.shape[1:]).to(device)
-    encoded = {n: cut.of(batch.images) for n, cut in enumerate(cuts) if cut.is_encoded}
-    decoded = _decode(encoded, decode)
     if decoded:
         line, parts = _line_up(decoded, cuts)
         images[list(decoded)] = cut_parts(line, parts, *size, picture.filter)
@@ -92,7 +94,7 @@ def unpack(batch: Batch, picture: PhotoPicture, device: torch.device, decode: De
     return _without(replace(batch, images=images, cuts=None), bad)
 
 
-def _decode(encoded: dict[int, Tensor], decode: Decode) -> dict[int, Tensor]:
+def _decode(encoded: dict[int, Tensor], decode: Decode, device: torch.device) -> dict[int, Tensor]:
     """Decode all at once; where that fails, one by one, without those that are at fault."""
     if not encoded:
         return {}
@@ -100,12 +102,24 @@ def _decode(encoded: dict[int, Tensor], decode: Decode) -> dict[int, Tensor]:
         return dict(zip(encoded, decode(list(encoded.values())), strict=True))
     except PictureError:
         pass  # it does not say which
-    decoded = {}
+    decoded, refused = {}, {}
     for number, one in encoded.items():
         try:
             (decoded[number],) = decode([one])
         except PictureError:
+            refused[number] = one
+    return decoded | _decode_here(refused, device)
+
+
+def _decode_here(refused: dict[int, Tensor], device: torch.device) -> dict[int, Tensor]:
+    """Decode as readers do: a device does not know every kind of JPEG that they do."""
+    decoded = {}
+    for number, one in refused.items():
+        try:
+            picture = decode_picture(one.numpy().tobytes())
+        except PictureError:
             continue  # counted by whoever asked: it is not among the decoded ones
+        decoded[number] = torch.from_numpy(picture.copy()).permute(2, 0, 1).contiguous().to(device)
     return decoded
 
 
