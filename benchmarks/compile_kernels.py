@@ -39,6 +39,7 @@ import triton
 from torch import nn
 from torch.overrides import TorchFunctionMode
 from triton.backends.compiler import GPUTarget
+from triton.backends.nvidia.compiler import get_ptxas
 from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
@@ -111,7 +112,7 @@ def _ask_assembler(compiled: Any, constants: str) -> Made:  # noqa: ANN401  # Tr
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
         file.write(compiled.asm["ptx"])
         file.flush()
-        command = [triton.knobs.nvidia.ptxas.path, "-v", f"--gpu-name=sm_{ARCHITECTURE}a"]
+        command = [get_ptxas(ARCHITECTURE).path, "-v", f"--gpu-name=sm_{ARCHITECTURE}a"]
         command += [file.name, "-o", "/dev/null"]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     registers = max(map(int, re.findall(r"Used (\d+) registers", said)))

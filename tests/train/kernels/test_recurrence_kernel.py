@@ -42,9 +42,9 @@ def test_values_states_and_gradients_are_those_of_the_lstm(
 
 
 def test_products_may_be_computed_in_eight_parts(kernel_device: torch.device) -> None:
-    recurrence, columns = make((3, 3, 6, 128, 1), kernel_device)
+    recurrence, columns = make((3, 3, 6, 64, 1), kernel_device)
     mine, theirs = (
-        facts(reads_with(Slices(128, 16, 8, parts, False)), recurrence, columns) for parts in (8, 1)
+        facts(reads_with(Slices(64, 16, 8, parts, False)), recurrence, columns) for parts in (8, 1)
     )
     for own, expected in zip(mine, theirs, strict=True):
         torch.testing.assert_close(own, expected, rtol=1e-4, atol=1e-5)
