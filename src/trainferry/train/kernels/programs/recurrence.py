@@ -82,8 +82,8 @@ def _wait(counter, expected, polls, SLICES: tl.constexpr, MARKED: tl.constexpr):
 
 @triton.jit
 def _has_marks(values):
-    bits = tl.ravel(values, can_reorder=True).to(tl.int16, bitcast=True)
-    return tl.max((bits == -1).to(tl.int32), 0) > 0
+    bits = values.to(tl.int16, bitcast=True)
+    return tl.max((bits == -1).to(tl.int32)) > 0
 
 
 @triton.jit
