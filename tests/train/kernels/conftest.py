@@ -22,6 +22,7 @@ def kernel_device() -> torch.device:
         return torch.device("cuda")
     if os.environ.get("TRITON_INTERPRET") == "1":
         _let_loops_count()
+        _let_masks_be_numbers()
         return torch.device("cpu")
     pytest.skip("needs an NVIDIA GPU, or TRITON_INTERPRET=1 for Triton on the CPU")
 
@@ -44,3 +45,16 @@ def _let_loops_count() -> None:
         scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
 
     interpreter._patch_lang_tensor = patch_and_count
+
+
+def _let_masks_be_numbers() -> None:
+    """Triton's interpreter makes numbers of a condition for all rows; that of 3.9 refuses them."""
+    from triton.runtime.interpreter import InterpreterBuilder
+
+    load = InterpreterBuilder.create_masked_load
+
+    def load_where(builder: Any, places: Any, mask: Any, *rest: Any) -> Any:
+        mask.data = mask.data.astype(bool)
+        return load(builder, places, mask, *rest)
+
+    InterpreterBuilder.create_masked_load = load_where
