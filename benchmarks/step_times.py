@@ -348,8 +348,8 @@ def _mark(device: torch.device) -> Any:  # noqa: ANN401  # of any backend
 def _of_device(marks: list[Any], copies: list[Span], replays: list[Span]) -> Figures:
     if marks[0] is None:
         return {}
-    spans = {"a step": pairwise(marks), "recorded part": replays, "copying a batch": copies}
-    return {f"device, {name}": _median(each) for name, each in spans.items()}
+    spans = {"a step": [*pairwise(marks)], "recorded part": replays, "copying a batch": copies}
+    return {f"device, {name}": _median(each) for name, each in spans.items() if each}
 
 
 def _median(marks: Iterable[Span]) -> float:
