@@ -15,7 +15,6 @@ SWITCHES = (
     "tf.enable_eager_execution",
     "tf.enable_v2_behavior",
     "tf.contrib.eager.enable_eager_execution",
-    "tensorflow.python.framework.ops.enable_eager_execution",
 )
 # TensorFlow 1.15 has them in `tf.keras` only, or not at all.
 _TENSORFLOW_2 = re.compile(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 
+from trainferry.migrate.private_names import public_name
+
 # Packages that are these libraries, unless the project really brings its own.
 LIBRARIES = frozenset(
     ("hccl", "horovod", "keras", "npu_bridge", "tensorflow", "tensorflow_core", "tf_slim")
@@ -20,7 +22,8 @@ _NOT_PUBLIC = frozenset(["compiler", "core", "examples", "include", "python", "t
 def canonical_name(path: str) -> str | None:
     """Spell `path`, a dotted import path, the way all rules spell it.
 
-    In TensorFlow 1.15 `tf.compat.v1.X` is the same object as `tf.X`, for every public `X`.
+    In TensorFlow 1.15 `tf.compat.v1.X` is the same object as `tf.X`, for every public `X`; so are
+    many names below `tensorflow.python`.
     A library that is itself called `tf` (ROS has one) gets no name, so that it is never mistaken.
     """
     package, _, rest = path.partition(".")
@@ -35,7 +38,10 @@ def canonical_name(path: str) -> str | None:
                 break
         else:
             break
-    if rest.partition(".")[0] in _NOT_PUBLIC:
+    part, _, inner = rest.partition(".")
+    if part == "python" and (public := public_name(inner)):
+        return public
+    if part in _NOT_PUBLIC:
         return f"tensorflow.{rest}"
     return f"tf.{rest}" if rest else "tf"
 

@@ -17,6 +17,8 @@ RULE = "lookup_tables"
         "    tf.contrib.lookup.KeyValueTensorInitializer(keys, values), 0)\n",
         "from tensorflow.contrib import lookup\nlookup.index_table_from_file(path)\n",
         "import tensorflow.compat.v1 as tf\ntf.lookup.StaticHashTable(made, -1)\n",
+        "from tensorflow.python.ops import lookup_ops\nlookup_ops.index_table_from_file(path)\n",
+        "from tensorflow.python.ops import lookup_ops\nlookup_ops.StaticHashTable(made, -1)\n",
     ],
 )
 def test_a_table_is_told_once(text: str) -> None:

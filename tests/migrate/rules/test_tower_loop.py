@@ -57,6 +57,7 @@ def test_a_loop_that_would_not_run_at_all_comes_first() -> None:
     "text",
     [
         "from tensorflow.keras.utils import multi_gpu_model as m\nx = m(model, gpus=4)\n",
+        "from tensorflow.python.keras.utils import multi_gpu_model as m\nx = m(model, gpus=4)\n",
         "import keras\nx = keras.utils.multi_gpu_model(model, 4)\n",
         "import tensorflow as tf\nf = tf.contrib.estimator.replicate_model_fn(model_fn)\n",
         "import tensorflow as tf\nc = model_deploy.DeploymentConfig(num_clones=FLAGS.num_clones)\n",

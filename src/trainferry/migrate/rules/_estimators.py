@@ -73,7 +73,6 @@ _IN_LEARN = {
 LEARN = "tf.contrib.learn."
 ESTIMATORS = {
     "tf.keras.estimator.model_to_estimator": 4,
-    "tensorflow.python.estimator.estimator.Estimator": 2,
     **{f"tf.estimator.{name}": place for name, place in _IN_ESTIMATOR.items()},
     **{f"tf.contrib.{name}": place for name, place in _IN_CONTRIB.items()},
     **{f"{LEARN}{name}": place for name, place in _IN_LEARN.items()},
@@ -85,7 +84,6 @@ TPU_ESTIMATORS = (
 )
 RUN_CONFIGS = (
     "tf.estimator.RunConfig",
-    "tensorflow.python.estimator.run_config.RunConfig",
     "tf.contrib.learn.RunConfig",
     "tf.contrib.tpu.RunConfig",
     "tf.estimator.tpu.RunConfig",

@@ -13,10 +13,7 @@ from trainferry.migrate.rules._host_sessions import is_in_test
 from trainferry.migrate.rules._npu import npu_name
 
 MODEL = "tf.keras.Model"
-SET_SESSION = (
-    "tf.keras.backend.set_session",
-    "tensorflow.python.keras.backend.set_session",
-)
+SET_SESSION = "tf.keras.backend.set_session"
 _RUNS = (
     *("fit", "fit_generator", "train_on_batch", "evaluate", "evaluate_generator"),
     *("test_on_batch", "predict", "predict_generator", "predict_on_batch"),
@@ -43,7 +40,7 @@ def _runs(file: File) -> Iterator[Call]:
 def has_session(file: File) -> bool:
     """Whether a file gives Keras a session already."""
     return any(
-        name in SET_SESSION or npu_name(name) == "set_keras_session_npu_config"
+        name == SET_SESSION or npu_name(name) == "set_keras_session_npu_config"
         for name in file.used
     )
 

@@ -12,8 +12,8 @@ from trainferry.migrate.rules._estimators import RUN_CONFIG_FIELDS
 from trainferry.migrate.rules._npu import called, npu_name
 
 RULE = "npu_estimator"
-PLAIN = ("tf.estimator.Estimator", "tensorflow.python.estimator.estimator.Estimator")
-CONFIGS = ("tf.estimator.RunConfig", "tensorflow.python.estimator.run_config.RunConfig")
+PLAIN = "tf.estimator.Estimator"
+CONFIG = "tf.estimator.RunConfig"
 # Fields that NPURunConfig does not have, or must not be given, and that the NPU does not need.
 DROPPED = (
     "device_fn",
@@ -31,7 +31,7 @@ def is_chosen(file: File) -> bool:
 
 def becomes_npu_estimator(call: Call, file: File) -> bool:
     """Whether the rule for NPUEstimator takes this call, and no other rule may."""
-    return is_chosen(file) and call.name in PLAIN and why_not(call, file) is None
+    return is_chosen(file) and call.name == PLAIN and why_not(call, file) is None
 
 
 def why_not(call: Call, file: File) -> str | None:
@@ -68,7 +68,7 @@ def _made_by(file: File, config: ast.expr, seen: frozenset[str]) -> list[Call] |
     name = called(file, config)
     if npu_name(name) == "NPURunConfig":
         return []
-    if name in CONFIGS and isinstance(config, ast.Call):
+    if name == CONFIG and isinstance(config, ast.Call):
         return [Call(file.source, config, name)]
     text = file.text(config)
     values = [] if text in seen else assigned_values(file, config)

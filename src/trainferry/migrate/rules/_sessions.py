@@ -42,10 +42,6 @@ _HOMES = (
     ("tf.contrib.slim.python.slim.", "tf.contrib.slim."),
     ("tf.contrib.training.python.training.training.", "tf.contrib.training."),
     ("tf.contrib.training.python.training.evaluation.", "tf.contrib.training."),
-    ("tensorflow.python.client.session.", "tf."),
-    ("tensorflow.python.training.monitored_session.", "tf.train."),
-    ("tensorflow.python.training.supervisor.", "tf.train."),
-    ("tensorflow.python.training.session_manager.", "tf.train."),
 )
 
 

@@ -61,12 +61,7 @@ def import_adapter(file: File) -> Iterator[Finding]:
         yield Finding(first, Outcome.CHANGED, message, (edit,))
 
 
-@on_call(
-    "tf.Session",
-    "tf.InteractiveSession",
-    "tensorflow.python.client.session.Session",
-    "tensorflow.python.client.session.InteractiveSession",
-)
+@on_call("tf.Session", "tf.InteractiveSession")
 def name_none(call: Call, file: File) -> Iterator[Finding]:
     placed = call.node.args[2:3]
     if file.options.adapter != "patched" or is_in_test(file, call.node):

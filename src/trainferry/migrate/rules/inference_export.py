@@ -30,7 +30,6 @@ _EXPORTS = (
     "tf.saved_model.simple_save",
     "tf.saved_model.save",
     "tf.keras.experimental.export_saved_model",
-    "tensorflow.python.framework.graph_util.convert_variables_to_constants",
     "tensorflow.python.tools.freeze_graph",
 )
 _METHODS = ("export_savedmodel", "export_saved_model")

@@ -36,7 +36,7 @@ _ESTIMATORS = (
 _NEW = "npu_clear_session(config=None)"
 
 
-@on_name("tf.keras.backend.clear_session", "tensorflow.python.keras.backend.clear_session")
+@on_name("tf.keras.backend.clear_session")
 def keras_clear_session(spot: Spot, _name: str, file: File) -> Iterator[Finding]:
     if file.options.adapter == "patched" or is_in_test(file, spot.node) or is_eager(file):
         return

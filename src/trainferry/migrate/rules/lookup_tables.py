@@ -30,6 +30,12 @@ _MESSAGE = (
     '(`custom_op.parameter_map["mix_compile_mode"].b = True`, or '
     "`NPURunConfig(mix_compile_mode=True)`)"
 )
+# Not the same as the public ones of these names, but tables too.
+_PRIVATE = (
+    *("HashTable", "StaticHashTable", "StaticHashTableV1", "StaticVocabularyTable"),
+    *("StaticVocabularyTableV1", "DenseHashTable"),
+    *("index_table_from_tensor", "index_to_string_table_from_tensor"),
+)
 
 
 @on_call(
@@ -48,6 +54,7 @@ _MESSAGE = (
     "tf.lookup.StaticHashTable",
     "tf.lookup.StaticVocabularyTable",
     "tf.lookup.experimental.DenseHashTable",
+    *(f"tensorflow.python.ops.lookup_ops.{name}" for name in _PRIVATE),
 )
 def lookup_tables(call: Call, file: File) -> Iterator[Finding]:
     if not is_in_test(file, call.node):

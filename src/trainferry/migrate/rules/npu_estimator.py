@@ -47,7 +47,7 @@ OPT_IN = True
 def npu_estimator(file: File) -> Iterator[Finding]:
     configs: dict[ast.AST, Call] = {}
     for call in estimator_calls(file):
-        if call.name not in PLAIN or is_in_test(file, call.node):
+        if call.name != PLAIN or is_in_test(file, call.node):
             continue
         reason = why_not(call, file)
         if reason is not None:

@@ -46,12 +46,7 @@ _BORROWERS = frozenset(
 )
 
 
-@on_call(
-    "tf.Session",
-    "tf.InteractiveSession",
-    "tensorflow.python.client.session.Session",
-    "tensorflow.python.client.session.InteractiveSession",
-)
+@on_call("tf.Session", "tf.InteractiveSession")
 def close_session(call: Call, file: File) -> Iterator[Finding]:
     statement = file.parent(call.node)
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:

@@ -27,14 +27,14 @@ from collections.abc import Iterator
 
 from trainferry.migrate.edit import Edit
 from trainferry.migrate.file import File
-from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_file
-from trainferry.migrate.rules._keras_names import (
+from trainferry.migrate.keras_names import (
     has_name,
     home_of,
     homes_of,
     is_moved,
     names_of,
 )
+from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_file
 
 CONCERN = Concern.RUN
 

@@ -12,7 +12,10 @@ _LAYERS = (
     *("cudnn_recurrent", "embeddings", "local", "merge", "noise", "normalization", "pooling"),
     *("recurrent", "wrappers"),
 )
-_UTILS = ("data_utils", "generic_utils", "io_utils", "layer_utils", "np_utils", "vis_utils")
+_UTILS = (
+    *("data_utils", "generic_utils", "io_utils", "layer_utils", "multi_gpu_utils", "np_utils"),
+    *("training_utils", "vis_utils"),
+)
 # Modules of Keras whose contents `tf.keras` has elsewhere.
 _HOMES: dict[str, tuple[str, ...]] = {
     **{f"keras.layers.{name}": ("layers",) for name in _LAYERS},
