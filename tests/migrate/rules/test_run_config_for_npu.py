@@ -47,6 +47,11 @@ def test_placement_is_told() -> None:
     assert outcomes(told) == [Outcome.BY_HAND, Outcome.BY_HAND]
 
 
+def test_no_placement_is_nothing_to_tell() -> None:
+    text = f"{TF}tf.estimator.RunConfig(device_fn=None, protocol=None)\n"
+    assert check_unchanged(text, RULE) == []
+
+
 def test_ranks_that_do_not_save_say_so() -> None:
     told = check_migrated(
         """\

@@ -10,7 +10,7 @@ as ever, so `save_summary_steps` is not set to 0 here.
     -NPURunConfig(save_checkpoints_steps=1000 if rank == 0 else None)
     +NPURunConfig(save_checkpoints_steps=1000 if rank == 0 else 0)
 
-By hand: saving by time on several devices; `device_fn` and `protocol`.
+By hand: saving by time on several devices; `device_fn` and `protocol`, unless they are None.
 
 Source: Ascend TF Adapter 1.x migration guide, Estimator; npu_bridge/estimator/npu/npu_config.py,
 `NPURunConfig`.
@@ -44,10 +44,11 @@ def run_config_for_npu(call: Call, file: File) -> Iterator[Finding]:
 
 
 def _placement(call: Call, file: File) -> Iterator[Finding]:
-    if device_fn := call.keyword("device_fn"):
+    device_fn, protocol = call.keyword("device_fn"), call.keyword("protocol")
+    if device_fn is not None and not _is_none(device_fn.value):
         message = "remove `device_fn`: it must not put operations on a GPU"
         yield Finding(Spot(file.source, device_fn), Outcome.BY_HAND, message, concern=Concern.RUN)
-    if protocol := call.keyword("protocol"):
+    if protocol is not None and not _is_none(protocol.value):
         message = "remove `protocol`: NPUs do not talk through TensorFlow's servers"
         yield Finding(Spot(file.source, protocol), Outcome.BY_HAND, message, concern=Concern.TIDY)
 
