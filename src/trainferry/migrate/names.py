@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from trainferry.migrate.library import canonical_name, is_tensorflow
-from trainferry.migrate.modules import Place
+from trainferry.migrate.modules import Own, Place
 from trainferry.migrate.read import Source
 from trainferry.migrate.resolve import Resolver
 from trainferry.migrate.scan import first_name, scan_scopes
@@ -130,6 +130,14 @@ class Names:
         """The file of a module of the project; None for a folder, and for no module."""
         path = self._resolver.own_path(place)
         return None if path is None else self._by_path[path]
+
+    def own_sources(self, source: Source, node: ast.expr) -> list[Source]:
+        """The files of the project's module that an expression stands for; none for the rest."""
+        scope = self._scope(source, node)
+        target = None if scope is None else self._resolver.value(node, scope)
+        places = target.places if isinstance(target, Own) else ()
+        found = [self.own_source(place) for place in places]
+        return [] if None in found else [one for one in found if one is not None]
 
     def functions(self, source: Source) -> tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]:
         return self._files[id(source)].functions

@@ -322,6 +322,44 @@ def test_horovod_in_objects_and_parameters_is_told() -> None:
     ]
 
 
+def test_functions_of_the_projects_own_wrapper_are_not_horovods() -> None:
+    told = check_project(
+        {
+            "tools/__init__.py": "",
+            "tools/wrapper.py": "import horovod.tensorflow as h\n"
+            "def rank():\n    return h.rank()\n",
+            "train.py": "from tools import wrapper as hvd\nx = hvd.rank()\ny = hvd.size()\n",
+        },
+        {
+            "tools/wrapper.py": f"{INIT} get_npu_rank_id\ndef rank():\n"
+            "    return get_npu_rank_id()\n",
+        },
+        RULE,
+    )
+    assert [one.message for one in told if one.path.name == "train.py"] == [
+        "`hvd` looks like Horovod; write `get_npu_rank_size()`",  # the wrapper has no `size`
+    ]
+
+
+def test_an_import_goes_though_an_object_has_horovod_too() -> None:
+    told = check_migrated(
+        """\
+        def begin(model, variable):
+            from horovod.tensorflow import rank
+            return rank() or model.hvd.rank()
+        """,
+        f"""\
+        {INIT} get_npu_rank_id
+        def begin(model, variable):
+            return get_npu_rank_id() or model.hvd.rank()
+        """,
+        RULE,
+    )
+    assert [one.message for one in told if one.outcome is Outcome.BY_HAND] == [
+        "`model.hvd` looks like Horovod; write `get_npu_rank_id()`"
+    ]
+
+
 def test_a_name_that_other_files_import_goes_after_them() -> None:
     told = check_project(
         {

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from trainferry.migrate.edit import Edit
-from trainferry.migrate.file import File, ProjectFiles
+from trainferry.migrate.file import File, Function, ProjectFiles
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_file, on_project
 from trainferry.migrate.rules._distributed import (
@@ -76,9 +76,10 @@ def horovod_to_hccl(file: File) -> Iterator[Finding]:
     if not wants_horovod(file.options) or not uses_horovod(file.project) or _is_of_others(file):
         return
     is_left = False
-    for finding in (*_calls(file), *_names(file), *_possible(file), *_passed_on(file)):
+    for finding in (*_calls(file), *_names(file), *_possible(file)):
         is_left |= not finding.edits
         yield finding
+    yield from _passed_on(file)  # which needs no import here
     yield from _imports(file, is_left)
 
 
@@ -173,11 +174,20 @@ def _passed_on(file: File) -> Iterator[Finding]:
         for node in file.unresolved_calls(method.rpartition(".")[2]):
             assert isinstance(node.func, ast.Attribute)
             owner = node.func.value
-            if not _LOOKS_LIKE_HOROVOD.fullmatch(file.text(owner)):
+            if not _LOOKS_LIKE_HOROVOD.fullmatch(file.text(owner)) or _is_own(file, node.func):
                 continue
             if not file.names.possible_names(file.source, node.func):
                 message = f"`{file.text(owner)}` looks like Horovod; {_to_write(method)}"
                 yield Finding(Spot(file.source, node), Outcome.BY_HAND, message)
+
+
+def _is_own(file: File, function: ast.Attribute) -> bool:
+    """Whether this is a function of a module of the project, in which it is told if need be."""
+    homes = file.names.own_sources(file.source, function.value)
+    return bool(homes) and all(
+        any(isinstance(one, Function) and one.name == function.attr for one in home.tree.body)
+        for home in homes
+    )
 
 
 def _to_write(name: str) -> str:
