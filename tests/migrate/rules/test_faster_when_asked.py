@@ -24,6 +24,13 @@ def test_a_rewrite_is_told_once_per_project() -> None:
     assert "`--also argmax_pooling`: use the pooling operator" in told[0].message
 
 
+def test_unit_tests_need_not_be_fast() -> None:
+    test = f"import unittest\n{STEM}class PoolTest(unittest.TestCase):\n    pass\n"
+    assert check_project({"pool_test.py": test}, {}, RULE) == []
+    (told,) = check_project({"pool_test.py": test, "train.py": STEM}, {}, RULE)
+    assert str(told.path) == "train.py"
+
+
 def test_aliases_are_followed() -> None:
     text = "from tensorflow.compat.v1 import layers as L\nL.max_pooling2d(x, 3, 2)\n"
     assert outcomes(check_unchanged(text, RULE)) == [Outcome.BY_HAND]

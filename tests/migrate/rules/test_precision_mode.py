@@ -22,6 +22,17 @@ def test_told_once_where_training_begins() -> None:
     )
 
 
+def test_programs_that_only_run_a_network_come_after_training() -> None:
+    start = "import tensorflow as tf\nsess = tf.Session()\nsess.run({})\n"
+    starts_variables = start.format("tf.global_variables_initializer()")
+    files = {"export.py": SESSION, "generate.py": starts_variables, "train.py": starts_variables}
+    (told,) = check_project(files, {}, RULE)
+    assert str(told.path) == "train.py"
+    files = {"evaluate.py": SESSION, "freeze.py": starts_variables, "main.py": SESSION}
+    (told,) = check_project(files, {}, RULE)
+    assert str(told.path) == "main.py"
+
+
 def test_the_first_generation_has_the_older_key() -> None:
     (told,) = check_unchanged(SESSION, RULE, Options(chip="910"))
     assert 'parameter_map["precision_mode"].s = tf.compat.as_bytes("allow_mix_precision")' in (

@@ -5,7 +5,7 @@ Estimator, several steps per call. They are made with `--also`. Each of them is 
 project, at the first place that it is about.
 
 By hand: always. Not told: rewrites that are asked for or skipped, those that the project has no
-use for, and projects that use the adapter already.
+use for or has a use for in unit tests only, and projects that use the adapter already.
 
 Source: the pages of these rules, which `trainferry rules` marks with `--also`.
 """
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from trainferry.migrate.dispatch import Dispatch, Found
 from trainferry.migrate.file import ProjectFiles
 from trainferry.migrate.rule import Concern, Finding, Outcome, Rule, all_rules, on_project
+from trainferry.migrate.rules._host_sessions import is_in_test
 
 CONCERN = Concern.SPEED
 
@@ -39,8 +40,7 @@ def faster_when_asked(project: ProjectFiles) -> Iterator[Finding]:
 def _first(rule: Rule, project: ProjectFiles) -> Finding | None:
     dispatch = Dispatch((rule,))
     for file in project.files:
-        found = (one for one in dispatch.on_file(file) if isinstance(one, Found))
-        first = next(found, None)
-        if first is not None:
-            return first.finding
+        for found in dispatch.on_file(file):
+            if isinstance(found, Found) and not is_in_test(file, found.finding.at.node):
+                return found.finding
     return None

@@ -9,7 +9,8 @@ for it, `precision_mode` and the newer `precision_mode_v2`; setting both is an e
     +custom_op.parameter_map["precision_mode_v2"].s = tf.compat.as_bytes("mixed_float16")
 
 With `mixed_float16` scale the loss (`NPULossScaleOptimizer`); `mixed_bfloat16`, on newer chips,
-does not need it. Told once per project, at the first session, Estimator or configuration.
+does not need it. Told once per project, at the session, Estimator or configuration that looks
+most like training.
 
 By hand: always. Not told: projects that set either key anywhere.
 
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call
 from trainferry.migrate.options import Options
+from trainferry.migrate.phases import Phase, phase_of
 from trainferry.migrate.rule import Concern, Finding, Outcome, on_project
 from trainferry.migrate.rules._host_sessions import is_in_test, only_makes_data
 from trainferry.migrate.rules._loss_scale import DYNAMIC
@@ -35,6 +37,8 @@ _SCALES = (
     *(b"loss_scale", b"scale_loss", b"scaled_loss"),
     *(b"lossscale", b"scaleloss", b"scaledloss"),
 )
+_FAR = {Phase.TRAIN: 0, Phase.EVALUATE: 2, Phase.PREDICT: 2}
+_UPDATES = ("apply_gradients", "fit", "fit_generator", "minimize", "train")
 _LOOPS = frozenset(
     (
         "tf.contrib.slim.learning.train",
@@ -64,10 +68,7 @@ def precision_mode(project: ProjectFiles) -> Iterator[Finding]:
     found = [(file, call) for file in project.files for call in _places(file)]
     if not found:
         return
-    training = [one for one in found if _trains(one[0])]
-    places = [call for _, call in training or found]
-    # What the migration itself has added comes last: the place is told once, from the first round.
-    call = min(places, key=lambda one: one.name.startswith("npu_bridge"))
+    _, call = min(found, key=lambda one: _distance_from_training(*one))
     yield Finding(call, Outcome.BY_HAND, _message(project))
 
 
@@ -82,7 +83,20 @@ def _places(file: File) -> Iterator[Call]:
             return
 
 
+def _distance_from_training(file: File, call: Call) -> tuple[bool, int, bool, bool]:
+    # What the migration itself has added comes last: the place is told once, from the first round.
+    is_added = call.name.startswith("npu_bridge")
+    return is_added, _FAR.get(phase_of(file, call.node), 1), not _updates(file), not _trains(file)
+
+
+def _updates(file: File) -> bool:
+    return any(name.endswith(("Optimizer", ".TrainSpec")) for name in file.used) or any(
+        file.names.attribute_calls(file.source, method) for method in _UPDATES
+    )
+
+
 def _trains(file: File) -> bool:
+    """Whether a file may train; programs that only run a network look like it, too."""
     return any(
         name.endswith(("Optimizer", ".global_variables_initializer", ".RunConfig", ".TrainSpec"))
         or name.rpartition(".")[2] in _ESTIMATOR
