@@ -51,6 +51,54 @@ def test_training_drops_the_last_batch(before: str, after: str) -> None:
     assert outcomes(told) == [Outcome.CHANGED]
 
 
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "math.ceil(float(samples) / batch_size)",
+        "samples // batch_size + 1",
+        "int(samples / batch_size) + 1",
+        "math.ceil(samples / (FLAGS.batch_size * 2))",
+    ],
+)
+def test_steps_that_count_the_last_batch_are_told_with_the_edit(steps: str) -> None:
+    before = PROGRAM.format(made="dataset.batch(flags.batch_size)")
+    after = before.replace("size)", "size, drop_remainder=True)")
+    flags = f"import math\nsteps = {steps}\n"
+    (told,) = check_project(
+        {"flags.py": flags, "train.py": f"import flags\n{before}"},
+        {"train.py": f"import flags\n{after}"},
+        RULE,
+    )
+    assert told.outcome is Outcome.CHECK
+    assert f"`{steps}` in `flags.py` counts it: round down" in told.message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "steps = samples // batch_size",
+        "steps = math.ceil(samples / shards)",
+        "eval_steps = math.ceil(samples / batch_size)",
+        "steps = mine.ceil(samples / batch_size)",
+        "last = batch_size + 1",
+    ],
+)
+def test_other_counts_are_nothing_to_check(line: str) -> None:
+    before = PROGRAM.format(made="dataset.batch(batch_size)")
+    after = before.replace("size)", "size, drop_remainder=True)")
+    head = f"import math\nimport mine\n{line}\n"
+    told = check_migrated(head + before, head + after, RULE)
+    assert outcomes(told) == [Outcome.CHANGED]
+
+
+def test_a_count_in_a_file_without_a_tie_is_nothing_to_check() -> None:
+    before = PROGRAM.format(made="dataset.batch(batch_size)")
+    after = before.replace("size)", "size, drop_remainder=True)")
+    other = "import math\nsteps = math.ceil(samples / batch_size)\n"
+    told = check_project({"a.py": before, "b.py": other}, {"a.py": after}, RULE)
+    assert outcomes(told) == [Outcome.CHANGED]
+
+
 def test_a_chain_over_lines_keeps_its_comments() -> None:
     check_migrated(
         """\

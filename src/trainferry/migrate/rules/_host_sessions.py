@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
-from collections.abc import Iterator
 
-from trainferry.migrate.file import File, ProjectFiles
+from trainferry.migrate.file import File
 from trainferry.migrate.library import is_tensorflow
 from trainferry.migrate.rules._configs import assigned_values
+from trainferry.migrate.rules._imported import imported_files
 
 _TEST_BASE = re.compile(r"Test(Case|Base)?$")
 _TEST_FILE = re.compile(r"(test_.*|.*_test|conftest)$")
@@ -55,7 +54,7 @@ def _only_makes_data(file: File) -> bool:
     return (
         any(_CODECS.match(name) for name in file.used)
         and _has_no_network(file)
-        and all(_has_no_network(other) for other in _imported_files(file))
+        and all(_has_no_network(other) for other in imported_files(file))
     )
 
 
@@ -97,47 +96,6 @@ def _has_tests(file: File) -> bool:
         )
     }
     return not modules.isdisjoint(("pytest", "unittest", "absl.testing"))
-
-
-def _imported_files(file: File) -> Iterator[File]:
-    """Files of the project that a file imports; more rather than less."""
-    for one in file.imports:
-        aliases = [alias.name for alias in one.names]
-        if isinstance(one, ast.Import):
-            wanted = aliases
-        else:
-            module = one.module or ""
-            wanted = [f"{module}.{name}".strip(".") for name in aliases]
-            if not any(_nearest(file, name) for name in wanted):
-                wanted = [module]
-        for name in wanted:
-            yield from _nearest(file, name)
-
-
-def _nearest(file: File, module: str) -> list[File]:
-    """Files that may be this module; of several, those that share most of the path."""
-    folder, _, rest = module.partition(".")
-    by_last, folders = file.project.once(_modules)
-    if rest and folder not in folders:
-        # The folder that is migrated, or one above it, is part of the package.
-        return _nearest(file, rest)
-    found: dict[int, list[File]] = {}
-    for other in by_last.get(module.rpartition(".")[2], ()):
-        if other is not file and f".{other.source.module}".endswith(f".{module}"):
-            pairs = zip(file.source.path.parts, other.source.path.parts, strict=False)
-            shared = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
-            found.setdefault(shared, []).append(other)
-    return found[max(found)] if found else []
-
-
-def _modules(project: ProjectFiles) -> tuple[dict[str, list[File]], frozenset[str]]:
-    """The project's files by the last part of their modules, and all parts of all modules."""
-    by_last: dict[str, list[File]] = {}
-    parts: set[str] = set()
-    for file in project.files:
-        by_last.setdefault(file.source.module.rpartition(".")[2], []).append(file)
-        parts.update(file.source.module.split("."))
-    return by_last, frozenset(parts)
 
 
 def _has_no_network(file: File) -> bool:

@@ -10,6 +10,8 @@ and prediction they would be lost, so nothing is dropped there.
 
 A function that serves training and evaluation with a switch gets `drop_remainder=is_training`.
 Where it is a parameter of the function around, the calls of that function are changed and told.
+Where the steps of an epoch are rounded up, `ceil(samples / batch_size)`, the last one would find no
+batch any more, which is told with the edit: round down.
 
 By hand: batches for evaluation and prediction (pad to a full batch, and leave what was added out
 of the score), those where it is not known what they feed, and values that are not written out.
@@ -31,6 +33,7 @@ from trainferry.migrate.rule import Concern, Finding, Outcome, on_call, on_file
 from trainferry.migrate.rules._dataflow import constant, is_endless, is_fixed_shape, text_in_line
 from trainferry.migrate.rules._handed_down import Given, handed_down, parameter_around
 from trainferry.migrate.rules._host_sessions import is_in_test
+from trainferry.migrate.rules._rounded_up import rounded_up
 
 CONCERN = Concern.RUN
 LINT = True
@@ -98,9 +101,9 @@ def _by_what_it_feeds(
             f"batches are full where `{switch}` is true; the last batch of evaluation may be "
             "smaller, which makes the NPU compile again: pad it where that matters"
         )
-        yield _changed(call, drop, switch, message, Outcome.CHECK)
+        yield _changed(call, drop, switch, message + _counted(file, size), Outcome.CHECK)
     elif phase is Phase.TRAIN:
-        yield _dropped(call, file, drop)
+        yield _dropped(call, file, drop, size)
     elif _is_told_as_padded(call, file):
         return
     elif phase in _LOSES:
@@ -115,13 +118,32 @@ def _by_what_it_feeds(
 
 
 def _dropped(
-    call: Call, file: File, drop: ast.expr | None, name: str = "drop_remainder"
+    call: Call,
+    file: File,
+    drop: ast.expr | None,
+    size: ast.expr | None,
+    name: str = "drop_remainder",
 ) -> Finding:
-    message = "the last, smaller batch of training is left out"
-    if phase_of(file, call.node, by_path=False) is Phase.TRAIN:
-        return _changed(call, drop, "True", message, name=name)
-    message += "; only the name of the file says that this is training"
-    return _changed(call, drop, "True", message, Outcome.CHECK, name)
+    message, outcome = "the last, smaller batch of training is left out", Outcome.CHANGED
+    if phase_of(file, call.node, by_path=False) is not Phase.TRAIN:
+        message += "; only the name of the file says that this is training"
+        outcome = Outcome.CHECK
+    if note := _counted(file, size):
+        message, outcome = message + note, Outcome.CHECK
+    return _changed(call, drop, "True", message, outcome, name)
+
+
+def _counted(file: File, size: ast.expr | None) -> str:
+    """What to do about steps that count the last, smaller batch; empty where none do."""
+    found = rounded_up(file, size)
+    if found is None:
+        return ""
+    home, steps = found
+    where = "" if home is file else f" in `{home.source.path}`"
+    return (
+        f"; `{text_in_line(home, steps)}`{where} counts it: round down where these are the steps "
+        "of training, or the last step finds no batch"
+    )
 
 
 def _switch(file: File, node: ast.AST) -> str | None:
@@ -193,7 +215,8 @@ def _by_its_call(given: Given, phase: Phase) -> Iterator[Finding]:
         )
         yield Finding(call, Outcome.BY_HAND, message, concern=Concern.SPEED)
     elif phase is Phase.TRAIN and is_false and is_own and _DROPS.search(name):
-        yield _dropped(call, file, given.argument, name)
+        size = next((one.value for one in given.call.keywords if one.arg == "batch_size"), None)
+        yield _dropped(call, file, given.argument, size, name)
     elif phase not in _LOSES and not _SWITCH.search(text):
         message = f"see that `{text}` is True where this feeds training"
         yield Finding(call, Outcome.BY_HAND, message)
