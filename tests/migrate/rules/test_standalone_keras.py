@@ -137,6 +137,33 @@ def test_a_first_choice_of_keras_is_told() -> None:
     assert outcomes(check_unchanged(text, RULE)) == [Outcome.BY_HAND]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "text"),
+    [
+        (
+            "keras.engine import saving",
+            "keras.engine import topology as saving",
+            "`from tensorflow.python.keras.saving import hdf5_format as saving`",
+        ),
+        (
+            "keras.engine import Layer",
+            "keras.engine.topology import Layer",
+            "import once, from `tensorflow.keras.layers`",
+        ),
+        (
+            "keras.engine.network import Network",
+            "keras.engine.topology import Container as Network",
+            "`tf.keras` has no `Network`",
+        ),
+    ],
+)
+def test_imports_for_several_versions_of_keras_are_told(first: str, second: str, text: str) -> None:
+    program = f"try:\n    from {first}\nexcept ImportError:\n    from {second}\n"
+    (told,) = check_unchanged(program, RULE)
+    assert told.outcome is Outcome.BY_HAND
+    assert told.message.endswith(text)
+
+
 def test_a_try_around_keras_alone_is_migrated() -> None:
     check_migrated(
         "try:\n    import keras\nexcept ImportError:\n    keras = None\n",

@@ -130,10 +130,36 @@ def _first_choice(statement: ast.Import | ast.ImportFrom, file: File) -> Iterato
     above = file.parent(statement)
     if not (isinstance(above, ast.Try) and statement in above.body):
         return
+    if isinstance(statement, ast.ImportFrom) and _is_for_versions(above):
+        message = f"this and what is in `except` are of standalone Keras: {_for_both(statement)}"
+        yield Finding(Spot(file.source, statement), Outcome.BY_HAND, message)
+        return
     if not any("tensorflow" in file.text(handler) for handler in above.handlers):
         return
     message = "import from `tensorflow.keras` first: standalone Keras stays on the host"
     yield Finding(Spot(file.source, statement), Outcome.BY_HAND, message)
+
+
+def _is_for_versions(above: ast.Try) -> bool:
+    """Whether `except` imports the same from where other versions of Keras have it."""
+    others = [
+        one
+        for handler in above.handlers
+        for one in handler.body
+        if isinstance(one, ast.ImportFrom) and not one.level
+    ]
+    return bool(others) and all(_is_keras(one.module or "") for one in others)
+
+
+def _for_both(statement: ast.ImportFrom) -> str:
+    module, names = statement.module or "", [alias.name for alias in statement.names]
+    if module == "keras.engine" and names == ["saving"]:
+        name = statement.names[0].asname or "saving"
+        return f"write `from tensorflow.python.keras.saving import hdf5_format as {name}`"
+    home = home_of(module, names)
+    if home is not None:
+        return f"import once, from `tensorflow.{home.removeprefix('tf.')}`"
+    return _without(module, names)
 
 
 def _missing(bound: str, path: str, home: str, file: File) -> list[str]:
@@ -169,7 +195,9 @@ def _without(module: str, names: list[str]) -> str:
     missing = [name for name in names if not any(name in names_of(home) for home in homes)]
     if not missing:
         return "import " + " and ".join(f"from `tensorflow.{home[3:]}`" for home in homes)
-    return f"`tf.keras` has no {_listed(missing)}; import the rest from `tensorflow.{homes[0][3:]}`"
+    message = f"`tf.keras` has no {_listed(missing)}"
+    is_all = len(missing) == len(names)
+    return message if is_all else f"{message}; import the rest from `tensorflow.{homes[0][3:]}`"
 
 
 def _lacks(names: list[str]) -> str:
