@@ -29,6 +29,8 @@ def train():
         ("range(n)", "'/gpu:{:d}'.format(i)"),
         ("gpus", "i"),
         ("xrange(num_clones)", "clone_device(i)"),
+        ("range(FLAGS.cores)", "assign_to_gpu(i, '/cpu:0')"),
+        ("range(FLAGS.cores)", "tf.DeviceSpec(device_type='GPU', device_index=i)"),
     ],
 )
 def test_a_loop_over_gpus_is_told_once(over: str, device: str) -> None:

@@ -64,11 +64,21 @@ def _loop_around(call: Call, file: File) -> ast.For | None:
     for above in file.parents(call.node):
         if isinstance(above, ast.For):
             counts = bool(_COUNT.search(file.text(above.iter)))
-            if counts or (device is not None and is_formatted(device)):
+            if counts or (device is not None and _is_for_tower(device, above, file)):
                 return above
         if isinstance(above, ast.FunctionDef):
             break
     return None
+
+
+def _is_for_tower(device: ast.expr, loop: ast.For, file: File) -> bool:
+    """`"/gpu:%d" % i`, or what a function such as `assign_to_gpu(i)` makes of the loop's number."""
+    if is_formatted(device):
+        return True
+    targets = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    return bool(_COUNT.search(file.text(device))) and any(
+        isinstance(one, ast.Name) and one.id in targets for one in ast.walk(device)
+    )
 
 
 def _average(file: File) -> str:
