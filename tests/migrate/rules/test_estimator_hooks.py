@@ -40,6 +40,19 @@ def test_what_goes_wrong_on_several_devices_is_told_there(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "import tensorflow as tf\nhooks = [a, b]\nprint(hooks[-1].count)\n",
+        "import tensorflow as tf\ndef f(hooks):\n    hooks.append(a)\n    hooks[-1].end()\n",
+    ],
+)
+def test_the_last_hook_of_a_list_of_ones_own_is_known(text: str) -> None:
+    assert check_unchanged(text, RULE, PARALLEL) == []
+    text = f"from npu_bridge.npu_init import npu_hooks_append\n{text}npu_hooks_append(hooks)\n"
+    assert outcomes(check_unchanged(text, RULE, PARALLEL)) == [Outcome.BY_HAND]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "from mylib import NanTensorHook\nNanTensorHook(loss)\n",
         "import tensorflow as tf\ntf.train.LoggingTensorHook(t, 9)\ntf.train.StopAtStepHook(9)\n",
         "import tensorflow as tf\ntf.train.CheckpointSaverHook(d, None, 100)\nx[-1]\n",

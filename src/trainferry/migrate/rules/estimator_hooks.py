@@ -3,7 +3,7 @@
 A hook that looks for NaN in the loss has no effect on an NPU: a run that diverges goes on.
 TensorFlow's profiler sees the host only. Hooks that save by time stop the devices of one run at
 different steps. And the adapter puts a hook of its own behind yours, so that `hooks[-1]` is
-another one than you put there.
+another one than you put there, unless the list is one that the file itself fills.
 
     -hooks = [tf.train.ProfilerHook(save_steps=100)]
     +config = NPURunConfig(profiling_config=ProfilingConfig(enable_profiling=True, ...))
@@ -21,8 +21,10 @@ from collections.abc import Iterator
 from trainferry.migrate.file import File
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_call, on_file
+from trainferry.migrate.rules._configs import assigned_values
 from trainferry.migrate.rules._estimators import is_parallel
 from trainferry.migrate.rules._host_sessions import is_in_test
+from trainferry.migrate.rules._npu import npu_name
 
 CONCERN = Concern.TIDY
 
@@ -66,6 +68,20 @@ def last_hook(file: File) -> Iterator[Finding]:
         return
     for node in ast.walk(file.source.tree):
         if isinstance(node, ast.Subscript) and file.text(node).endswith("hooks[-1]"):
+            if _is_own(file, node.value):
+                continue
             message = "keep your hook in a variable: the adapter's own may be the last of the list"
             at = Spot(file.source, node)
             yield Finding(at, Outcome.BY_HAND, message, concern=Concern.DISTRIBUTED)
+
+
+def _is_own(file: File, hooks: ast.expr) -> bool:
+    """Whether a list is filled here, and the adapter is not asked to put its hook in."""
+    if any(npu_name(name) == "npu_hooks_append" for name in file.project.used):
+        return False
+    text = file.text(hooks)
+    is_made = any(isinstance(one, ast.List) for one in assigned_values(file, hooks))
+    return is_made or any(
+        isinstance(call.func, ast.Attribute) and file.text(call.func.value) == text
+        for call in file.names.attribute_calls(file.source, "append")
+    )
