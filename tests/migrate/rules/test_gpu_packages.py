@@ -50,3 +50,23 @@ def test_others_are_not_told(text: str) -> None:
 def test_a_module_of_the_project_is_not_ours() -> None:
     files = {"program.py": "import tensorrt\n", "tensorrt.py": ""}
     assert check_project(files, {}, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from tensorflow.python.ops import nccl_ops as n\na = n.all_sum(g)\nb = n.all_sum(h)\n",
+        "from tensorflow.contrib import nccl\na = nccl.all_sum(g)\n",
+        "try:\n    from tensorflow.python.ops import nccl_ops\n"
+        "except ImportError:\n    import tensorflow.contrib.nccl as nccl_ops\n"
+        "a = nccl_ops.all_sum(g)\n",
+    ],
+)
+def test_nccl_of_tensorflow_is_told_once_per_file(text: str) -> None:
+    (told,) = check_unchanged(text, RULE)
+    assert told.outcome is Outcome.BY_HAND
+    assert "npu_distributed_optimizer_wrapper" in told.message
+
+
+def test_another_nccl_is_not_ours() -> None:
+    assert check_unchanged("from mine import nccl_ops\nnccl_ops.all_sum(g)\n", RULE) == []

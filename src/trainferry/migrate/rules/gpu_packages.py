@@ -3,6 +3,8 @@
 CuPy, DALI, TensorRT, NVML and their like need a CUDA driver. On a machine with NPUs the import
 already fails, or the first call does.
 
+TensorFlow's own operators for NCCL can be imported, but run on GPUs only.
+
 By hand: always; this rule only tells what to use instead.
 Not touched: an import in `try:` whose `except ImportError` goes on without the package.
 
@@ -16,6 +18,7 @@ from collections.abc import Iterator
 
 from trainferry.migrate.file import File
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_file
+from trainferry.migrate.rules._host_sessions import is_in_test
 
 CONCERN = Concern.RUN
 
@@ -39,6 +42,11 @@ _PACKAGES = {
     "tensorflow.contrib.tensorrt": _NO_TENSORRT,
     "tensorflow.python.compiler.tensorrt": _NO_TENSORRT,
 }
+_NCCL = ("tf.contrib.nccl.", "tensorflow.python.ops.nccl_ops.")
+_NO_NCCL = (
+    "NCCL adds up over the GPUs of one process: a process has one NPU, so leave it out with the "
+    "towers, and wrap the optimizer with `npu_distributed_optimizer_wrapper(optimizer)`"
+)
 _FIRST_PARTS = frozenset(one.partition(".")[0] for one in _PACKAGES)
 
 
@@ -50,6 +58,17 @@ def gpu_packages(file: File) -> Iterator[Finding]:
             continue
         message = f"`{found}` needs a GPU: {_PACKAGES[found]}"
         yield Finding(Spot(file.source, statement), Outcome.BY_HAND, message)
+
+
+@on_file
+def nccl(file: File) -> Iterator[Finding]:
+    if b"nccl" not in file.source.data:
+        return
+    for node, name in file.names.uses(file.source):
+        names = file.names.possible_names(file.source, node) if name is None else (name,)
+        if any(one.startswith(_NCCL) for one in names) and not is_in_test(file, node):
+            yield Finding(Spot(file.source, node), Outcome.BY_HAND, _NO_NCCL)
+            return  # once per file
 
 
 def _package(path: str) -> str | None:
