@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -179,3 +179,21 @@ class TestInPlace:
 def test_the_diff_tells_of_a_missing_line_end() -> None:
     file = MigratedFile(Path("a.py"), b"x", b"y", "x", "y")  # type: ignore[arg-type]  # any path
     assert file.diff().count("No newline at end of file") == 2
+
+
+def test_lines_that_come_often_are_not_shown_as_changed() -> None:
+    block = "with tf.Session() as sess:\n    print(x)\n    print(x)\n\n"
+    before = block * 80
+    after = before.replace("Session()", "Session(config=c)")
+    path = PurePosixPath("a.py")
+    lines = MigratedFile(path, before.encode(), after.encode(), before, after).diff().splitlines()
+    changed = [line for line in lines if line.startswith(("-", "+"))]
+    assert {line[1:] for line in changed[2:]} == {
+        "with tf.Session() as sess:",
+        "with tf.Session(config=c) as sess:",
+    }
+    assert lines[2] == "@@ -1,320 +1,320 @@"
+
+
+def test_the_diff_of_an_equal_text_is_empty() -> None:
+    assert MigratedFile(PurePosixPath("a.py"), b"x\n", b"x\n", "x\n", "x\n").diff() == ""

@@ -53,16 +53,32 @@ class MigratedFile:
 
     def diff(self) -> str:
         """Unified diff of the Python text."""
-        lines = difflib.unified_diff(
-            _lines(self.text_before),
-            _lines(self.text_after),
-            f"a/{self.path}",
-            f"b/{self.path}",
-        )
-        return "".join(
+        hunks = "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            for line in lines
+            for line in _unified(_lines(self.text_before), _lines(self.text_after))
         )
+        return hunks and f"--- a/{self.path}\n+++ b/{self.path}\n{hunks}"
+
+
+def _unified(before: list[str], after: list[str]) -> Iterator[str]:
+    """As `difflib.unified_diff`, but lines that come often are never shown as changed for it."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for group in matcher.get_grouped_opcodes():
+        first, last = group[0], group[-1]
+        yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@\n"
+        for kind, i1, i2, j1, j2 in group:
+            if kind == "equal":
+                yield from (f" {line}" for line in before[i1:i2])
+                continue
+            yield from (f"-{line}" for line in before[i1:i2])
+            yield from (f"+{line}" for line in after[j1:j2])
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    if length == 1:
+        return str(start + 1)
+    return f"{start + 1 if length else start},{length}"
 
 
 def _lines(text: str) -> list[str]:
