@@ -283,6 +283,19 @@ def test_scripts_that_only_make_samples_stay_on_the_host() -> None:
     assert told.finding.concern is Concern.SPEED
 
 
+def test_scripts_that_only_write_records_stay_on_the_host() -> None:
+    text = """\
+        import tensorflow as tf
+        def convert(files, writer):
+            read = tf.contrib.data.parallel_interleave(tf.data.TFRecordDataset, cycle_length=4)
+            image = tf.data.Dataset.list_files(files).apply(read).map(tf.image.decode_png)
+            image = tf.cast(tf.clip_by_value(tf.floor(image), 0, 255), "uint8")
+            with tf.Session() as sess:
+                writer.write(tf.train.Example(features=sess.run(image)))
+        """
+    assert migrate({"make_records.py": text}, RULE).after == {}
+
+
 def test_a_script_that_decodes_for_a_network_is_moved() -> None:
     text = (
         "import tensorflow as tf\nx = tf.image.decode_jpeg(b)\ny = net.run(x)\ns = tf.Session()\n"

@@ -18,6 +18,7 @@ _DATA = re.compile(
     r"tf(\.contrib(\.slim)?)?$"
     r"|tf\.compat\.as_\w+$"
     r"|tf\.(app|data|errors|flags|gfile|image|io|logging|python_io|strings|sysconfig)(\.|$)"
+    r"|tf\.contrib\.data(\.|$)|tf\.(clip_by_value|floor|ceil|round)$"
     r"|tf\.(Session|Graph|ConfigProto|GPUOptions|InteractiveSession|OptimizerOptions)(\.|$)"
     r"|tf\.train\.(Bytes|Float|Int64)List$|tf\.train\.(Sequence)?Example(\.|$)"
     r"|tf\.train\.(Feature\w*|Coordinator|start_queue_runners|string_input_producer|batch)$"
