@@ -360,6 +360,19 @@ def test_an_import_goes_though_an_object_has_horovod_too() -> None:
     ]
 
 
+def test_horovod_that_a_function_imports_by_its_name_is_told() -> None:
+    text = "from lazy import Lazy\nhvd = Lazy('horovod.tensorflow')\nx = hvd.rank()\n"
+    told = check_unchanged(text, RULE)
+    assert [one.message for one in told] == ["`hvd` looks like Horovod; write `get_npu_rank_id()`"]
+    assert check_unchanged(text.replace("horovod", "myhorovod"), RULE) == []
+
+
+def test_the_sum_under_its_older_name_is_told() -> None:
+    text = "import horovod.tensorflow as hvd\nx = hvd.mpi_ops._allreduce(y)\n"
+    told = check_unchanged(text, RULE)
+    assert any('`npu_allreduce(tensor, reduction="sum")`' in one.message for one in told)
+
+
 def test_a_name_that_other_files_import_goes_after_them() -> None:
     told = check_project(
         {

@@ -66,6 +66,7 @@ SPELLING = {
 }
 
 BY_HAND = {
+    "_allreduce": 'write `npu_allreduce(tensor, reduction="sum")`: this one adds up',
     "alltoall": "use `hccl_ops.all_to_all_v(...)`, which wants the counts and displacements "
     "of both sides",
     "reducescatter": 'use `hccl_ops.reduce_scatter(tensor, "sum", get_npu_rank_size())`; the '

@@ -18,8 +18,9 @@ A name that is Horovod's if it can be imported, and another package's if not, is
 neither is on an NPU host.
 
 By hand: such a name that stands for the project's own code otherwise; Horovod that is passed on
-to functions and objects; gradients that are summed, or kept for several steps; objects that are
-no tensors; Keras callbacks for metrics and learning rates. The import then stays and is told.
+to functions and objects, or that a function imports by its name; gradients that are summed, or
+kept for several steps; objects that are no tensors; Keras callbacks for metrics and learning
+rates. The import then stays and is told.
 Not touched: with `--distributed none` or `strategy`; Horovod for other frameworks.
 
 Source: Ascend TF Adapter 1.x migration guide, "Porting with Horovod"; TF Adapter 1.15,
@@ -54,6 +55,7 @@ from trainferry.migrate.statements import remove_statement
 CONCERN = Concern.RUN
 
 _LOOKS_LIKE_HOROVOD = re.compile(r"(.*[._])?(hvd|horovod)(_\w*)?", re.DOTALL)
+_NAMED = re.compile(rb"""["']horovod\.(tensorflow|keras)\b""")
 _OTHERS = re.compile(rb"(import|from)\s+horovod\.(torch|mxnet)\b")
 _NO_COMPRESSION = (
     "HCCL does not compress: gradients are reduced in the type that they have, so float16 saves "
@@ -73,7 +75,11 @@ def horovod_is_left(project: ProjectFiles) -> Iterator[Finding]:
 
 @on_file
 def horovod_to_hccl(file: File) -> Iterator[Finding]:
-    if not wants_horovod(file.options) or not uses_horovod(file.project) or _is_of_others(file):
+    if not wants_horovod(file.options) or _is_of_others(file):
+        return
+    if not uses_horovod(file.project):
+        if _NAMED.search(file.source.data):  # imported by a function of the project, by its name
+            yield from _passed_on(file)
         return
     is_left = False
     for finding in (*_calls(file), *_names(file), *_possible(file)):
