@@ -40,6 +40,29 @@ def test_a_script_opens_it_before_the_model_is_built() -> None:
 
 
 @pytest.mark.parametrize(
+    ("imported", "made"),
+    [
+        ("from net import layers", "layers.load(path)"),
+        ("import net.layers", "net.layers.load(path)"),
+        ("from net.layers import load as get", "get(path)"),
+    ],
+)
+def test_a_model_that_another_file_makes_is_made_in_it(imported: str, made: str) -> None:
+    layers = (
+        "import tensorflow as tf\ndef load(path):\n    return tf.keras.models.load_model(path)\n"
+    )
+    head = f"import os\n{imported}\n"
+    middle = "path = os.path.join(a, b)\n"
+    rest = f"model = {made}\nprint(model.predict_on_batch(x))\n"
+    told = check_project(
+        {"net/__init__.py": "", "net/layers.py": layers, "show.py": head + middle + rest},
+        {"show.py": head + IMPORTS + middle + lines(rest)},
+        RULE,
+    )
+    assert outcomes(told) == [Outcome.CHANGED]
+
+
+@pytest.mark.parametrize(
     "test", ["__name__ == '__main__'", "'__main__' == __name__", '__name__=="__main__"']
 )
 @pytest.mark.parametrize("start", ["main()", "tf.app.run()", "tf.app.run(main)"])

@@ -120,16 +120,43 @@ def _acts(file: File, statement: ast.stmt) -> bool:
     """Whether a statement uses TensorFlow, or calls a function or class of the project."""
     if isinstance(statement, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
         return False
-    own = {one.name for one in (*file.functions, *file.classes)}
+    own = {one.name for one in (*file.functions, *file.classes)} | file.once(_imported_names)
     for call in _calls_in(statement):
         name = file.full_name(call.func) or ""
         if name.startswith(("tf.keras.", "tensorflow.python.keras.", "tf.app.run", "absl.app.run")):
             return True
-        if isinstance(call.func, ast.Name) and call.func.id in own:
+        if _first_name(call.func) in own or file.class_of(call):
             return True
-        if file.class_of(call.func.value if isinstance(call.func, ast.Attribute) else call):
+        if isinstance(call.func, ast.Attribute) and file.class_of(call.func.value):
             return True
     return False
+
+
+def _imported_names(file: File) -> frozenset[str]:
+    """The names that a file's imports bind to parts of the project."""
+    return frozenset(
+        one.asname or one.name.partition(".")[0]
+        for node in file.imports
+        for one in node.names
+        if _is_of_project(file, node, one)
+    )
+
+
+def _is_of_project(file: File, node: ast.Import | ast.ImportFrom, one: ast.alias) -> bool:
+    if isinstance(node, ast.Import):
+        return bool(file.names.own_modules(file.source, tuple(one.name.split(".")), 0))
+    module = tuple(node.module.split(".")) if node.module else ()
+    return any(
+        file.names.own_modules(file.source, parts, node.level)
+        for parts in (module, (*module, one.name))
+        if parts or node.level
+    )
+
+
+def _first_name(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _calls_in(statement: ast.stmt) -> Iterator[ast.Call]:
