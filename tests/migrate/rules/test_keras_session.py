@@ -39,6 +39,14 @@ def test_a_script_opens_it_before_the_model_is_built() -> None:
     )
 
 
+def test_a_program_that_asks_keras_for_its_session_opens_it_first() -> None:
+    check(
+        "x = load()\nsess = tf.keras.backend.get_session()\nsess.run(y)\n",
+        "x = load()\n" + lines("sess = tf.keras.backend.get_session()\nsess.run(y)\n"),
+    )
+    check_silent("K = tf.keras.backend\nK.set_session(s)\nsess = K.get_session()\n")
+
+
 @pytest.mark.parametrize(
     ("imported", "made"),
     [

@@ -14,6 +14,7 @@ from trainferry.migrate.rules._npu import npu_name
 
 MODEL = "tf.keras.Model"
 SET_SESSION = "tf.keras.backend.set_session"
+_GET_SESSION = "tf.keras.backend.get_session"
 _RUNS = (
     *("fit", "fit_generator", "train_on_batch", "evaluate", "evaluate_generator"),
     *("test_on_batch", "predict", "predict_generator", "predict_on_batch"),
@@ -22,7 +23,7 @@ _TESTS = ("unittest.main", "tf.test.main", "absl.testing.absltest.main", "pytest
 
 
 def runs_of_models(file: File) -> Iterator[Call]:
-    """Calls that train or run a model of `tf.keras`, but not those of unit tests."""
+    """Calls that run a model of `tf.keras` or ask for its session, but not those of unit tests."""
     return iter(file.once(_find_runs))
 
 
@@ -31,6 +32,9 @@ def _find_runs(file: File) -> tuple[Call, ...]:
 
 
 def _runs(file: File) -> Iterator[Call]:
+    for call in file.calls_of(_GET_SESSION):  # opens one if there is none
+        if not is_in_test(file, call.node):
+            yield call
     for method in _RUNS:
         for call in file.method_calls(method):
             if call.name == f"{MODEL}.{method}" and not is_in_test(file, call.node):

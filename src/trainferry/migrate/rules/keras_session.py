@@ -1,9 +1,9 @@
 """Open the session of Keras on the NPU.
 
 A model of `tf.keras` trains in a session that Keras opens by itself, on the host. A program that
-trains or runs one is given a session for the NPU where it begins; it closes with the program,
-also after an error and after `tf.app.run()`. With `--adapter patched` importing the adapter is
-enough: it puts the NPU into every session.
+trains or runs one, or asks for that session (`K.get_session()`), is given a session for the NPU
+where it begins; it closes with the program, also after an error and after `tf.app.run()`. With
+`--adapter patched` importing the adapter is enough: it puts the NPU into every session.
 
      if __name__ == "__main__":
     +    npu_keras_sess = set_keras_session_npu_config(config=None)
