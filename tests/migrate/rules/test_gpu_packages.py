@@ -69,4 +69,6 @@ def test_nccl_of_tensorflow_is_told_once_per_file(text: str) -> None:
 
 
 def test_another_nccl_is_not_ours() -> None:
+    text = "from tensorflow.contrib.nccl.python.ops import nccl_ops\nnccl_ops._load_library()\n"
+    assert check_unchanged(text, RULE) == []
     assert check_unchanged("from mine import nccl_ops\nnccl_ops.all_sum(g)\n", RULE) == []

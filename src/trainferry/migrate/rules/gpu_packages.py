@@ -14,6 +14,7 @@ Source: Ascend TF Adapter 1.x migration guide, restrictions of automated porting
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from trainferry.migrate.file import File
@@ -42,7 +43,7 @@ _PACKAGES = {
     "tensorflow.contrib.tensorrt": _NO_TENSORRT,
     "tensorflow.python.compiler.tensorrt": _NO_TENSORRT,
 }
-_NCCL = ("tf.contrib.nccl.", "tensorflow.python.ops.nccl_ops.")
+_NCCL = re.compile(r"(tf\.contrib\.nccl|(tf|tensorflow)\.[\w.]*\.nccl_ops)\.[a-z]\w*")
 _NO_NCCL = (
     "NCCL adds up over the GPUs of one process: a process has one NPU, so leave it out with the "
     "towers, and wrap the optimizer with `npu_distributed_optimizer_wrapper(optimizer)`"
@@ -66,7 +67,7 @@ def nccl(file: File) -> Iterator[Finding]:
         return
     for node, name in file.names.uses(file.source):
         names = file.names.possible_names(file.source, node) if name is None else (name,)
-        if any(one.startswith(_NCCL) for one in names) and not is_in_test(file, node):
+        if any(_NCCL.fullmatch(one) for one in names) and not is_in_test(file, node):
             yield Finding(Spot(file.source, node), Outcome.BY_HAND, _NO_NCCL)
             return  # once per file
 
