@@ -45,6 +45,7 @@ def test_a_program_that_asks_keras_for_its_session_opens_it_first() -> None:
         "x = load()\n" + lines("sess = tf.keras.backend.get_session()\nsess.run(y)\n"),
     )
     check_silent("K = tf.keras.backend\nK.set_session(s)\nsess = K.get_session()\n")
+    check_silent("def start(op):\n    tf.keras.backend.get_session().run(op)\n")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from trainferry.migrate.rules._npu import npu_name
 
 MODEL = "tf.keras.Model"
 SET_SESSION = "tf.keras.backend.set_session"
-_GET_SESSION = "tf.keras.backend.get_session"
+GET_SESSION = "tf.keras.backend.get_session"
 _RUNS = (
     *("fit", "fit_generator", "train_on_batch", "evaluate", "evaluate_generator"),
     *("test_on_batch", "predict", "predict_generator", "predict_on_batch"),
@@ -32,13 +32,13 @@ def _find_runs(file: File) -> tuple[Call, ...]:
 
 
 def _runs(file: File) -> Iterator[Call]:
-    for call in file.calls_of(_GET_SESSION):  # opens one if there is none
-        if not is_in_test(file, call.node):
-            yield call
     for method in _RUNS:
         for call in file.method_calls(method):
             if call.name == f"{MODEL}.{method}" and not is_in_test(file, call.node):
                 yield call
+    for call in file.calls_of(GET_SESSION):  # opens one if there is none
+        if not is_in_test(file, call.node):
+            yield call
 
 
 def has_session(file: File) -> bool:

@@ -32,6 +32,7 @@ from trainferry.migrate.imports import add_imports, is_imported, taken_name
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_file
 from trainferry.migrate.rules._distributed import imports_of
 from trainferry.migrate.rules._keras import (
+    GET_SESSION,
     called_function,
     has_session,
     imported_files,
@@ -58,7 +59,8 @@ def keras_session(file: File) -> Iterator[Finding]:
         if run is not None and not is_eager(file):
             yield from _import_adapter(file, run.node)
     elif start is None:
-        if run is not None and not _is_part_of_a_program(file):
+        is_run = run is not None and run.name != GET_SESSION  # a library may only ask for it
+        if run is not None and is_run and not _is_part_of_a_program(file):
             message = f"where the program begins write `{_OPEN}` and `{_CLOSE}`"
             yield from () if _is_served(file) else [Finding(run, Outcome.BY_HAND, message)]
     elif (run is not None or _runs_parts(file)) and not _is_served(file):
