@@ -207,3 +207,18 @@ def test_a_notebook_is_migrated() -> None:
     assert outcomes(findings(result)) == [Outcome.CHECK]
     (after,) = result.after.values()
     assert b'"from tensorflow import keras"' in after.file
+
+
+@pytest.mark.parametrize("imported", ["from tensorflow import keras", "import tensorflow as tf"])
+def test_tensors_of_metrics_are_told(imported: str) -> None:
+    use = "keras.Model(a, b)" if "keras" in imported else "tf.keras.Model(a, b)"
+    text = f"{imported}\nnet = {use}\nnet.metrics_tensors.append(loss)\n"
+    (told,) = check_unchanged(text, RULE)
+    assert told.outcome is Outcome.BY_HAND
+    assert '`net.add_metric(tensor, name=name, aggregation="mean")`' in told.message
+
+
+def test_tensors_of_metrics_of_others_are_not_ours() -> None:
+    assert check_unchanged("import mine\nmine.net().metrics_tensors.append(loss)\n", RULE) == []
+    text = "import tensorflow as tf\ndef f(self):\n    self.metrics_tensors = tf.no_op()\n"
+    assert check_unchanged(text, RULE) == []

@@ -11,8 +11,8 @@ layers are not the same in every version of Keras, so compare a run.
     -import keras.backend as K
     +from tensorflow.keras import backend as K
 
-By hand: star imports, several modules in one statement, names that `tf.keras` does not have, and
-packages that build on standalone Keras.
+By hand: star imports, several modules in one statement, names that `tf.keras` does not have,
+`metrics_tensors` of models, and packages that build on standalone Keras.
 Not touched: a second import for those without `tf.keras` (`except ImportError: import keras`).
 
 Source: Ascend TF Adapter 1.x migration guide, restrictions on Keras; TensorFlow 1.15,
@@ -53,6 +53,23 @@ def standalone_keras(file: File) -> Iterator[Finding]:
             yield from _from_import(statement, file)
         else:
             yield from _plain_import(statement, file)
+
+
+@on_file
+def metrics_of_models(file: File) -> Iterator[Finding]:
+    """`metrics_tensors`, which models of Keras have, and those of `tf.keras` have not."""
+    if b".metrics_tensors" not in file.source.data or file.libraries.isdisjoint(("keras", "tf")):
+        return
+    for node in file.nodes(ast.Attribute):
+        is_own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        if node.attr == "metrics_tensors" and not is_own:
+            model = file.text(node.value)
+            message = (
+                "models of `tf.keras` have no `metrics_tensors`, and `metrics_names` is a copy: "
+                f'write `{model}.add_metric(tensor, name=name, aggregation="mean")` before '
+                "`compile` instead of both"
+            )
+            yield Finding(Spot(file.source, node), Outcome.BY_HAND, message)
 
 
 def _from_import(statement: ast.ImportFrom, file: File) -> Iterator[Finding]:
