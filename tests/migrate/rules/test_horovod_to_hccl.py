@@ -373,6 +373,29 @@ def test_the_sum_under_its_older_name_is_told() -> None:
     assert any('`npu_allreduce(tensor, reduction="sum")`' in one.message for one in told)
 
 
+def test_an_import_that_a_parameter_is_named_like_stays_and_is_told() -> None:
+    told = check_migrated(
+        """\
+        import horovod.tensorflow as hvd
+        x = hvd.rank()
+        def step(hvd):
+            return hvd.size()
+        """,
+        f"""\
+        import horovod.tensorflow as hvd
+        {INIT} get_npu_rank_id
+        x = get_npu_rank_id()
+        def step(hvd):
+            return hvd.size()
+        """,
+        RULE,
+    )
+    assert [one.message for one in told if one.outcome is Outcome.BY_HAND] == [
+        "this import stays for what is left by hand here; remove it when that is done",
+        "`hvd` looks like Horovod; write `get_npu_rank_size()`",
+    ]
+
+
 def test_a_name_that_other_files_import_goes_after_them() -> None:
     told = check_project(
         {

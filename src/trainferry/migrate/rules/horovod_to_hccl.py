@@ -81,12 +81,10 @@ def horovod_to_hccl(file: File) -> Iterator[Finding]:
         if _NAMED.search(file.source.data):  # imported by a function of the project, by its name
             yield from _passed_on(file)
         return
-    is_left = False
-    for finding in (*_calls(file), *_names(file), *_possible(file)):
-        is_left |= not finding.edits
-        yield finding
-    yield from _passed_on(file)  # which needs no import here
-    yield from _imports(file, is_left)
+    found = [*_calls(file), *_names(file), *_possible(file)]
+    yield from found
+    yield from _passed_on(file)
+    yield from _imports(file, found)
 
 
 def _is_of_others(file: File) -> bool:
@@ -200,17 +198,20 @@ def _to_write(name: str) -> str:
     return f"write {SPELLING[name]}" if name in SPELLING else by_hand(name)
 
 
-def _imports(file: File, is_left: bool) -> Iterator[Finding]:
+def _imports(file: File, found: list[Finding]) -> Iterator[Finding]:
+    is_left = any(not finding.edits for finding in found)
     for statement in file.imports:
         bound = [one for one in statement.names if _binds_horovod(file, statement, one)]
         if not bound:
             continue
-        spot = Spot(file.source, statement)
-        if is_left:
+        # What is passed on needs no import, but may have the same name.
+        is_used = any(_is_used(file, statement, one) for one in bound)
+        if is_left or (is_used and not found):
             message = "this import stays for what is left by hand here; remove it when that is done"
             if imports_horovod(statement):
+                spot = Spot(file.source, statement)
                 yield Finding(spot, Outcome.BY_HAND, message, concern=Concern.TIDY)
-        elif not any(_is_used(file, statement, one) for one in bound):
+        elif not is_used:
             yield _without(file, statement, bound)
 
 
