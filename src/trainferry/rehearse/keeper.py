@@ -42,9 +42,14 @@ def main() -> None:
         signal.signal(number, _stop)
     if os.getppid() != task["parent"]:
         return  # it ended before we could ask to be told
-    ending = _run(task)
-    sys.stdout.write(json.dumps(ending))
-    sys.stdout.flush()
+    _answer(json.dumps(_run(task)).encode())
+
+
+def _answer(text: bytes) -> None:
+    """Tell how it ended; where we were killed ourselves, nobody reads it and nobody need know."""
+    with contextlib.suppress(BrokenPipeError):
+        while text:
+            text = text[os.write(sys.stdout.fileno(), text) :]
 
 
 def _adopt_orphans() -> None:
