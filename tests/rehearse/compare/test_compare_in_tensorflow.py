@@ -94,6 +94,14 @@ def test_summaries_by_the_clock_take_no_batch(version: str, tmp_path: Path) -> N
     assert comparison.agrees, comparison.summary
 
 
+def test_arrays_that_are_fed_in_another_order_each_time_are_pinned(
+    version: str, tmp_path: Path
+) -> None:
+    comparison = both(version, tmp_path, "fed_by_queue.py", original="0", migrated=("1",))
+    assert len(comparison.trained) == 4
+    assert comparison.agrees, comparison.summary
+
+
 def test_optimizers_of_the_graph_do_not_add_in_another_order(version: str, tmp_path: Path) -> None:
     comparison = both(version, tmp_path, "unrolled.py", original="original", migrated=("migrated",))
     gradient = comparison.largest("gradient")

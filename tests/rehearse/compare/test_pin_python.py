@@ -56,6 +56,24 @@ def test_a_seed_that_the_script_sets_means_what_it_always_meant(tmp_path: Path) 
     assert float(printed) == random.Random(7).random()
 
 
+def test_a_seed_of_the_clock_is_one_of_ours(tmp_path: Path) -> None:
+    script = """
+import random
+random.seed(); first = random.random()
+random.seed(None); second = random.random()
+random.seed(a=None); print(first, second, random.random())
+"""
+    printed = run(tmp_path, script)
+    assert printed == run(tmp_path, script)
+    assert len(set(printed.split())) == 3
+
+
+@needs_numpy
+def test_a_seed_of_the_clock_is_one_of_ours_in_numpy_too(tmp_path: Path) -> None:
+    script = "import numpy; numpy.random.seed(); print(numpy.random.rand())"
+    assert run(tmp_path, script) == run(tmp_path, script)
+
+
 THREADS = """
 import random, threading, time
 drawn = {}

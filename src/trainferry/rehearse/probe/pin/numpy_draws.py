@@ -1,10 +1,10 @@
 """Pins `numpy.random`: seeded at the start, with streams of their own for threads."""
 
 from .callers import calling_function
-from .streams import Streams, method_of_current, register
+from .streams import Streams, method_of_current, register, seed_of_current
 
 # Functions of the module that are no methods of its generator in every version.
-_BY_HAND = {"seed": "seed", "ranf": "random_sample", "sample": "random_sample"}
+_BY_HAND = {"ranf": "random_sample", "sample": "random_sample"}
 
 
 def pin(numpy, seeds):
@@ -19,6 +19,7 @@ def pin(numpy, seeds):
             setattr(module, name, method_of_current(streams, name))
     for name, method in _BY_HAND.items():
         setattr(module, name, method_of_current(streams, method))
+    module.seed = seed_of_current(streams, seeds, "numpy.random")
     _pin_unseeded(module, seeds)
 
 

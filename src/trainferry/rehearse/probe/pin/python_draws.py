@@ -3,7 +3,7 @@
 import random
 
 from .callers import calling_function, is_users
-from .streams import Streams, method_of_current, register
+from .streams import Streams, method_of_current, register, seed_of_current
 
 
 def pin(seeds):
@@ -15,6 +15,7 @@ def pin(seeds):
     for name, value in list(vars(random).items()):
         if getattr(value, "__self__", None) is shared:
             setattr(random, name, method_of_current(streams, name))
+    random.seed = seed_of_current(streams, seeds, "random")
     random.Random = _pinned_class(seeds)
 
 

@@ -6,6 +6,8 @@ Threads race for a shared stream; with streams of their own they draw the same n
 import contextlib
 import threading
 
+from .callers import calling_function
+
 
 class Streams(threading.local):
     """The stream of this thread; every thread makes its own when it first asks."""
@@ -39,6 +41,20 @@ def method_of_current(streams, name):
 
     draw.__name__ = name
     return draw
+
+
+def seed_of_current(streams, seeds, library):
+    """`seed` of the stream of whoever calls it; asked for one of its own choice, it gets ours.
+
+    `numpy_input_fn` and its like do so: they draw where an epoch begins.
+    """
+
+    def seed(*args, **kwargs):
+        if next(iter([*args, *kwargs.values()]), None) is None:
+            args, kwargs = (seeds.next_of(library + ".seed", calling_function(2)),), {}
+        return streams.current.seed(*args, **kwargs)
+
+    return seed
 
 
 _all = []
