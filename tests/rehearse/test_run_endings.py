@@ -88,7 +88,9 @@ def test_a_rank_that_we_ended_is_not_to_blame(tmp_path: Path) -> None:
     ("ending", "advice"),
     [
         (failed("ModuleNotFoundError: No module named 'cv2'"), "install `cv2`"),
+        (failed("ModuleNotFoundError: No module named 'horovod'"), "left by hand"),
         (failed("ModuleNotFoundError: No module named 'nets.crnn'"), "PYTHONPATH=."),
+        (failed("Exception: URL fetch failure on https://x/y.npz: None"), "from the network"),
         (failed("FileNotFoundError: [Errno 2] No such file or directory: '../x'"), "--in-project"),
         (failed("NotOnThisMachine: `npu_compile` runs on the device only"), "leave it out"),
         (failed(timed_out=True), "--timeout"),
@@ -104,6 +106,25 @@ def test_a_failure_comes_with_advice(tmp_path: Path, ending: Ending, advice: str
     judgement = judge(ending, 0, tmp_path)
     assert judgement.outcome is Outcome.FAILED
     assert advice in judgement.hint
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "FileNotFoundError: [Errno 2] No such file or directory: '../data/words.txt'",
+        "tensorflow.python.framework.errors_impl.NotFoundError: ../data/words.txt; No such file "
+        "or directory",
+    ],
+)
+def test_a_script_that_wants_to_start_in_its_own_folder_is_told_apart(
+    tmp_path: Path, error: str
+) -> None:
+    for folder in ("data", "models"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "data" / "words.txt").touch()
+    judgement = judge(failed(error), 0, tmp_path, "models/main.py")
+    assert "rehearse the project `models` in place" in judgement.hint
+    assert "absolute" in judge(failed(error), 0, tmp_path, "main.py").hint
 
 
 def test_the_frame_is_that_of_the_last_traceback() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from trainferry.rehearse.finding import Finding, Severity
 from trainferry.rehearse.rehearsal import Outcome
@@ -42,8 +42,8 @@ class Judgement:
     finding: Finding | None = None
 
 
-def judge(ending: Ending, rank: int, root: Path) -> Judgement:
-    """Say what an ending means; `root` is where the script ran."""
+def judge(ending: Ending, rank: int, root: Path, entry: str | PurePosixPath = "") -> Judgement:
+    """Say what an ending means; `root` is where the script `entry` ran."""
     if ending.is_good:
         return Judgement(Outcome.GOOD)
     if ending.stopped:
@@ -52,7 +52,7 @@ def judge(ending: Ending, rank: int, root: Path) -> Judgement:
     if refusal is not None:
         return Judgement(Outcome.REFUSED, refusal.message, refusal.hint, refusal)
     error = _last_error(ending)
-    return Judgement(Outcome.FAILED, error, _hint(ending, error, root))
+    return Judgement(Outcome.FAILED, error, _hint(ending, error, root, PurePosixPath(entry).parent))
 
 
 def _refusal(ending: Ending, rank: int) -> Finding | None:
@@ -107,8 +107,12 @@ def _last_error(ending: Ending) -> str:
     return ending.last_lines[-1].strip() if ending.last_lines else ""
 
 
-def _hint(ending: Ending, error: str, root: Path) -> str:
-    advice = _advice_on_end(ending) or _advice_on_error(error, root)
+def _hint(ending: Ending, error: str, root: Path, folder: PurePosixPath) -> str:
+    advice = (
+        _advice_on_end(ending)
+        or _advice_on_module(error, root)
+        or _advice_on_error(error, root, folder)
+    )
     return "; ".join(filter(None, [advice, f"all that it printed is in {ending.output}"]))
 
 
@@ -122,17 +126,38 @@ def _advice_on_end(ending: Ending) -> str:
     return ""
 
 
-def _advice_on_error(error: str, root: Path) -> str:
-    if missing := re.search(r"No module named '?([\w.]+)", error):
-        name = missing[1].partition(".")[0]
-        if any(root.rglob(f"{name}.py")) or any(root.rglob(f"{name}/__init__.py")):
-            return "set PYTHONPATH as the project needs it: `PYTHONPATH=. trainferry rehearse …`"
-        return f"install `{name}` in the interpreter of `--python`"
+def _advice_on_module(error: str, root: Path) -> str:
+    missing = re.search(r"No module named '?([\w.]+)", error)
+    if missing is None:
+        return ""
+    name = missing[1].partition(".")[0]
+    if any(root.rglob(f"{name}.py")) or any(root.rglob(f"{name}/__init__.py")):
+        return "set PYTHONPATH as the project needs it: `PYTHONPATH=. trainferry rehearse …`"
+    if name == "horovod":  # originals that need it run with a stand-in
+        return "finish what `trainferry migrate` left by hand: Horovod does not run on NPUs"
+    return f"install `{name}` in the interpreter of `--python`"
+
+
+def _advice_on_error(error: str, root: Path, folder: PurePosixPath) -> str:
     if "NotOnThisMachine" in error:
         return "only the device can do this: leave it out of the rehearsal"
+    if re.search(r"URLError|URL fetch failure|urlopen error", error):
+        return "the script fetches its data from the network: put the data in its place first"
     if re.search(r"No such file|NotFoundError|FileNotFound", error):
+        if _is_beside_the_script(error, root, folder):
+            return (
+                f"the script is written to be started in its own folder: rehearse the project "
+                f"`{folder}` in place, by `--in-project`"
+            )
         return (
             "the script ran in a copy of the project: give absolute paths, or run in place by "
             "`--in-project`"
         )
     return ""
+
+
+def _is_beside_the_script(error: str, root: Path, folder: PurePosixPath) -> bool:
+    """Whether the file that was not found is there when one looks from the script's folder."""
+    found = re.search(r"'([^'\s]+)'", error) or re.search(r"([^\s:;]+)[;:] No such file", error)
+    path = Path(found[1]) if found else Path("/")
+    return folder != PurePosixPath() and not path.is_absolute() and (root / folder / path).exists()

@@ -71,7 +71,9 @@ def run_side(task: Task, plan: Plan, cutter: Cutter, show: Show) -> Went:
     for note in notes:
         show.say(f"{task.title}: {note}")
     course = run_ranks(crew, show)
-    judged = tuple(judge(ending, rank, copy.root) for rank, ending in enumerate(course.endings))
+    judged = tuple(
+        judge(ending, rank, copy.root, task.entry) for rank, ending in enumerate(course.endings)
+    )
     ranks = tuple(
         _rank_run(rank, ending, judgement, homes[rank], plan.folder)
         for rank, (ending, judgement) in enumerate(zip(course.endings, judged, strict=True))

@@ -61,6 +61,19 @@ def test_kinds_have_their_checks(kind: str, check: str) -> None:
     assert [one.check for one in check_run([trained(op("it", kind))])] == [check]
 
 
+def test_clipping_asks_whether_a_norm_is_finite_and_that_is_a_note() -> None:
+    clipping = op("train/clip_by_global_norm/IsFinite", "IsFinite")
+    assert only(trained(clipping)).severity is Severity.NOTE
+    grades = [one.severity for one in check_run([trained(clipping, op("loss", "IsFinite"))])]
+    assert grades == [Severity.RISK, Severity.NOTE]
+
+
+def test_the_sparse_gradient_of_an_embedding_is_to_be_made_dense() -> None:
+    finding = only(trained(op("Adam/update_table/Unique", "Unique", dtype="int32")))
+    assert (finding.check, finding.severity) == ("data-dependent-shape", Severity.RISK)
+    assert "tf.convert_to_tensor" in finding.hint
+
+
 def test_what_may_stay_on_the_host_is_a_risk() -> None:
     assert only(trained(op("it", "PyFunc"), options=ON_HOST)).severity is Severity.RISK
 

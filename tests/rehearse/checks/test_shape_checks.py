@@ -28,6 +28,13 @@ def test_an_open_batch_of_constant_size_is_a_risk() -> None:
     assert "[4, 8]" in finding.message
 
 
+def test_a_placeholder_is_told_the_shape_that_it_had() -> None:
+    rate = op("rate", "Placeholder", shape=None, function=FED)
+    finding = only(trained(rate, feeds=("rate:0",), inputs=seen({"rate:0": ()})))
+    assert "leaves its shape open; here it was []" in finding.message
+    assert finding.hint == "give the placeholder its full shape, `[]`"
+
+
 def test_batches_that_change_are_told_once_and_not_as_open() -> None:
     finding = only(trained(fed(), inputs=seen({"x:0": (4, 8)}, {"x:0": (3, 8)})))
     assert finding.check == "changing-shapes"

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainferry.rehearse.facts import Operator, operator_of
+from trainferry.rehearse.facts import Operator, Shape, operator_of
 from trainferry.rehearse.finding import Finding, Severity
 from trainferry.rehearse.tracing.batches import batches_that_keep_the_rest
 from trainferry.rehearse.tracing.places import places_of
-from trainferry.rehearse.tracing.rank import Rank, TrainStep
+from trainferry.rehearse.tracing.rank import PLACEHOLDERS, Rank, TrainStep
 from trainferry.rehearse.tracing.shapes import open_inputs, shape_text
 
 
@@ -32,16 +32,28 @@ def on_rank(rank: Rank) -> Iterator[Finding]:
             was = [
                 shapes[0] for name, shapes in step.shapes.items() if operator_of(name) == one.name
             ]
-            shown = ", ".join(shape_text(output.shape) for output in one.outputs[:3])
             yield Finding(
                 "open-batch",
                 Severity.RISK,
-                f"`{one.name}` leaves a dimension open: {shown}"
+                f"`{one.name}` leaves {_opened(one)}"
                 + (f"; here it was {', '.join(map(shape_text, was[:3]))}" if was else ""),
-                "give its full shape; for datasets, `batch(..., drop_remainder=True)`",
+                _hint(one, was),
                 places_of([one]),
                 (one.name,),
             )
+
+
+def _opened(operator: Operator) -> str:
+    shapes = [output.shape for output in operator.outputs[:3]]
+    if shapes == [None]:
+        return "its shape open"
+    return f"a dimension open: {', '.join(map(shape_text, shapes))}"
+
+
+def _hint(operator: Operator, was: list[Shape]) -> str:
+    if operator.kind in PLACEHOLDERS and len(was) == 1:
+        return f"give the placeholder its full shape, `{shape_text(was[0])}`"
+    return "give its full shape; for datasets, `batch(..., drop_remainder=True)`"
 
 
 def _is_told_elsewhere(step: TrainStep, operator: Operator) -> bool:

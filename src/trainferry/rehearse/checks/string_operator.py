@@ -40,7 +40,7 @@ def on_rank(rank: Rank) -> Iterator[Finding]:
         yield Finding(
             "string-operator",
             Severity.RISK if mild else Severity.REFUSED,
-            f"{number_of(found)} of a train step compute with strings:"
+            f"a train step computes with strings ({number_of(found)}):"
             f" {kinds_of(refused or found)}",
             "move them into the dataset, or use numbers",
             places_of(refused or found),
