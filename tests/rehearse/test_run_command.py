@@ -116,6 +116,31 @@ def test_a_failure_shows_its_end_and_ends_the_other_ranks(
     assert "rank 0 was ended after" in out
 
 
+def test_where_the_migrated_script_fails_the_original_says_whether_it_did_before(
+    python: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_project(Path("original"), TRAINS)
+    assert rehearse(python, "raise ValueError('boom')", "--original", "original") == 1
+    out = capsys.readouterr().out
+    assert "  the original script runs: look for the cause in what migration changed\n" in out
+    assert "  original: 10 train steps in " in out
+    assert "原始脚本可以运行" in Path("rehearsal/report.html").read_text()
+
+    make_project(Path("original"), "raise ValueError('boom')")
+    assert rehearse(python, "raise ValueError('boom')", "--original", "original") == 1
+    out = capsys.readouterr().out
+    assert "  the original script ended with exit status 1 after " in out
+    assert "look for the cause" not in out
+
+
+def test_an_original_is_not_run_after_the_time_was_up(python: Path) -> None:
+    make_project(Path("original"), TRAINS)
+    program = "import time; time.sleep(600)"
+    assert rehearse(python, program, "--original", "original", "--timeout", "1") == 1
+    assert not Path("rehearsal/original").exists()
+    assert report()["prepared"] == ["original was not run: the run before it did not end well"]
+
+
 def test_the_project_is_as_it_was(python: Path, here: Path) -> None:
     program = """\
         import os, steps

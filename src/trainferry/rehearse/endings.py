@@ -40,6 +40,7 @@ class Judgement:
     error: str = ""
     hint: str = ""
     finding: Finding | None = None
+    timed_out: bool = False
 
 
 def judge(ending: Ending, rank: int, root: Path, entry: str | PurePosixPath = "") -> Judgement:
@@ -52,7 +53,8 @@ def judge(ending: Ending, rank: int, root: Path, entry: str | PurePosixPath = ""
     if refusal is not None:
         return Judgement(Outcome.REFUSED, refusal.message, refusal.hint, refusal)
     error = _last_error(ending)
-    return Judgement(Outcome.FAILED, error, _hint(ending, error, root, PurePosixPath(entry).parent))
+    hint = _hint(ending, error, root, PurePosixPath(entry).parent)
+    return Judgement(Outcome.FAILED, error, hint, timed_out=ending.timed_out)
 
 
 def _refusal(ending: Ending, rank: int) -> Finding | None:

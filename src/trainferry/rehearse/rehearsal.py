@@ -9,6 +9,8 @@ from typing import Any
 
 from trainferry.rehearse.finding import Finding, Severity
 
+ONLY_ORIGINAL_RUNS = "the original script runs: look for the cause in what migration changed"
+
 
 class Verdict(Enum):
     """What the device would make of the project, as far as this machine can tell."""
@@ -116,6 +118,13 @@ class Rehearsal:
             return Verdict.DIFFER
         return Verdict.RUNS
 
+    @property
+    def only_original_runs(self) -> bool:
+        """The migrated script failed, and its original, run by itself, did not."""
+        migrated, *others = self.sides
+        runs = any(one.name == "original" and one.steps and not one.failed for one in others)
+        return migrated.failed is not None and runs
+
     def count(self, severity: Severity) -> int:
         return sum(finding.severity is severity for finding in self.findings)
 
@@ -136,3 +145,5 @@ class Rehearsal:
                 yield f"{who}the {side.name} script {side.failed.ending}"
             elif side.steps == 0 and not self.count(Severity.REFUSED):
                 yield f"the {side.name} script ended without a train step"
+        if self.only_original_runs:
+            yield ONLY_ORIGINAL_RUNS

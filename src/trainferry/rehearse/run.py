@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from trainferry.rehearse.findings import gather_findings
@@ -15,7 +16,7 @@ from trainferry.rehearse.ranks import Show
 from trainferry.rehearse.rehearsal import Outcome, Rehearsal
 from trainferry.rehearse.rehearsal_json import write_rehearsal
 from trainferry.rehearse.sides import Went, run_side
-from trainferry.rehearse.tasks import plan_sides
+from trainferry.rehearse.tasks import Task, plan_sides
 
 
 def rehearse(plan: Plan, show: Show) -> Rehearsal:
@@ -25,9 +26,10 @@ def rehearse(plan: Plan, show: Show) -> Rehearsal:
     cutter = Cutter(plan.folder / "data", plan.wishes.tiny)
     prepared: list[str] = []
     sides: list[Went] = []
-    for task in plan_sides(plan):
-        if _is_pointless(sides):
-            prepared.append(f"{task.title} was not run: the run before it did not end well")
+    for planned in plan_sides(plan):
+        task = _after(sides, planned)
+        if task is None:
+            prepared.append(f"{planned.title} was not run: the run before it did not end well")
             continue
         went = run_side(task, plan, cutter, show)
         prepared += went.prepared
@@ -65,6 +67,14 @@ def _empty(folder: Path) -> None:
             path.unlink()
 
 
-def _is_pointless(sides: list[Went]) -> bool:
-    """A comparison with a run that failed says nothing."""
-    return any(rank.outcome is not Outcome.GOOD for went in sides for rank in went.side.ranks)
+def _after(sides: list[Went], task: Task) -> Task | None:
+    """The run to do after these: a comparison with one that failed says nothing.
+
+    Where the migrated script failed by itself, its original still tells whether it did before.
+    """
+    if all(rank.outcome is Outcome.GOOD for went in sides for rank in went.side.ranks):
+        return task
+    failed = sides[0].side.failed is not None
+    if task.is_migrated or not failed or any(one.timed_out for one in sides[0].judgements):
+        return None
+    return replace(task, is_compared=False, follows="")

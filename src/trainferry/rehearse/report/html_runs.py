@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from trainferry.rehearse.rehearsal import Compared, Outcome, RankRun, Rehearsal, Side
+from trainferry.rehearse.rehearsal import (
+    ONLY_ORIGINAL_RUNS,
+    Compared,
+    Outcome,
+    RankRun,
+    Rehearsal,
+    Side,
+)
 from trainferry.rehearse.report import chinese
 from trainferry.rehearse.report.chart import loss_chart
 from trainferry.rehearse.report.sentences import last_words, loss_range, number
@@ -38,6 +45,8 @@ def runs_section(rehearsal: Rehearsal) -> str:
 def failures(rehearsal: Rehearsal) -> str:
     """The ends of what failed scripts printed."""
     parts = "".join(_failure(side, rank) for side, rank in _failed(rehearsal))
+    if rehearsal.only_original_runs:
+        parts += f"<p>{both(ONLY_ORIGINAL_RUNS, chinese.ONLY_ORIGINAL_RUNS)}</p>"
     if not parts:
         items = "".join(f"<li>{code(reason)}</li>" for reason in rehearsal.reasons()[:1])
         is_silent = items and not rehearsal.findings and not rehearsal.compared
