@@ -160,6 +160,10 @@ def what_is_missing_from_contrib_is_named():
     kinds, text = message(lambda: tf.contrib.rnn.NASCell)
     assert AttributeError in kinds
     assert "`tf.contrib.rnn.NASCell`" in text
+    kinds, text = message(lambda: tf.contrib.estimator.stop_if_no_increase_hook)
+    assert AttributeError in kinds
+    assert "use `tf.estimator.experimental.stop_if_no_increase_hook`" in text
+    assert tf.estimator.experimental.stop_if_no_increase_hook
     kinds, text = message(lambda: tf.contrib.never_was)
     assert AttributeError in kinds
     assert "1.15 neither" in text

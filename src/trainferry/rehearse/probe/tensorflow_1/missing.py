@@ -70,6 +70,16 @@ NOT_REBUILT = frozenset(
         "timeseries",
     ]
 )
+# Names that were gone in 1.15 already, and the package that has them there.
+_HOOKS = ("higher", "lower", "no_decrease", "no_increase")
+GONE = dict.fromkeys(
+    [
+        "tf.contrib.estimator.InMemoryEvaluatorHook",
+        "tf.contrib.estimator.make_early_stopping_hook",
+        *(f"tf.contrib.estimator.stop_if_{when}_hook" for when in _HOOKS),
+    ],
+    "tf.estimator.experimental",
+)
 ON_SLIM = ("slim", "layers", "framework", "training", "metrics", "losses")
 
 
@@ -87,6 +97,9 @@ def explain(name):
             f"or rehearse with TensorFlow 1.15, which has `{short}`",
             name=name,
         )
+    if short in GONE:
+        new = GONE[short] + "." + short.rpartition(".")[2]
+        return NotInTensorFlow2(f"TensorFlow 1.15 has no `{short}`: use `{new}`", name=name)
     reason = ": " + REASONS[part] if part in REASONS else ""
     return NotInTensorFlow2(
         f"`{short}` is neither in TensorFlow 2.x nor rebuilt for the rehearsal{reason}. "
