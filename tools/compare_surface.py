@@ -4,8 +4,9 @@
 
 CHECKOUT is a folder that holds `npu_bridge` somewhere, and `hccl` where it is published: a
 checkout of the TensorFlow adapter. It is read as a syntax tree; nothing is imported from it and
-nothing is copied. Told are names that are missing and calls that would work there and not here.
-Exit 1 when there are any.
+nothing is copied. Told are names that are missing and calls that would work there and not here;
+methods count that a class has from another one of the packages. What it has from TensorFlow is
+not read: of such a class no method is told as missing. Exit 1 when there are any.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 ROOT = Path(__file__).resolve().parents[1]
+SHARED = "trainferry_stand_in"
 STAND_IN = ROOT / "src/trainferry/rehearse/stand_in"
 PACKAGES = ("npu_bridge", "hccl")
 # Samples inside the package; nobody imports them.
@@ -76,6 +79,8 @@ class Surface:
     functions: dict[str, Signature]
     methods: dict[str, dict[str, Signature]]
     others: frozenset[str]
+    on_others: frozenset[str] = frozenset()
+    """Classes that have methods from outside the packages."""
 
     @property
     def names(self) -> set[str]:
@@ -110,15 +115,25 @@ def read_modules(folder: Path) -> dict[str, Surface]:
         if not tops:
             continue
         top = min(tops, key=lambda path: len(path.parts))
+        classes = read_classes(top, top.parent / SHARED)
         for file in sorted(top.rglob("*.py")):
             name = ".".join(file.relative_to(top.parent).with_suffix("").parts)
             name = name.removesuffix(".__init__")
             if file.stem not in SAMPLES and "._" not in name:
-                found[name] = read_surface(file, top.parent, with_imports=name in GATES)
+                found[name] = read_surface(file, top.parent, classes, with_imports=name in GATES)
     return found
 
 
-def read_surface(file: Path, root: Path, *, with_imports: bool = False) -> Surface:
+def read_classes(*folders: Path) -> dict[str, ast.ClassDef]:
+    """The classes of all modules by name, which no two of them share."""
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    trees = [ast.parse(file.read_text("utf-8")) for file in files]
+    return {node.name: node for tree in trees for node in tree.body if _is_class(node)}
+
+
+def read_surface(
+    file: Path, root: Path, classes: dict[str, ast.ClassDef], *, with_imports: bool = False
+) -> Surface:
     """What a module defines, and what it takes from other modules beside it under its name."""
     functions: dict[str, Signature] = {}
     methods: dict[str, dict[str, Signature]] = {}
@@ -127,16 +142,11 @@ def read_surface(file: Path, root: Path, *, with_imports: bool = False) -> Surfa
         if isinstance(node, ast.FunctionDef) and not _is_gradient(node):
             functions[node.name] = signature_of(node)
         elif isinstance(node, ast.ClassDef):
-            methods[node.name] = {
-                part.name: signature_of(part)
-                for part in node.body
-                if isinstance(part, ast.FunctionDef)
-                and (not part.name.startswith("_") or part.name in ("__init__", "__new__"))
-            }
+            methods[node.name] = methods_of(node, classes)
         elif isinstance(node, ast.Assign):
             others |= {name.id for name in node.targets if isinstance(name, ast.Name)}
         elif isinstance(node, ast.ImportFrom):
-            _take(node, root, functions, methods)
+            _take(node, root, classes, functions, methods)
             if with_imports:
                 others |= {alias.asname or alias.name for alias in node.names} - {"*"}
     private = {name for name in {*functions, *methods, *others} if name.startswith("_")}
@@ -144,7 +154,22 @@ def read_surface(file: Path, root: Path, *, with_imports: bool = False) -> Surfa
         {name: value for name, value in functions.items() if name not in private},
         {name: value for name, value in methods.items() if name not in private},
         frozenset(others - private),
+        frozenset(name for name in methods if _is_on_others(name, classes)),
     )
+
+
+def methods_of(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> dict[str, Signature]:
+    """The methods of a class, and those that it has from other classes of the packages."""
+    found: dict[str, Signature] = {}
+    for base in reversed(_bases(node)):
+        if base in classes and base != node.name:
+            found |= methods_of(classes[base], classes)
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and (
+            not part.name.startswith("_") or part.name in ("__init__", "__new__")
+        ):
+            found[part.name] = signature_of(part)
+    return found
 
 
 def compare(theirs: dict[str, Surface], ours: dict[str, Surface]) -> Iterator[str]:
@@ -159,11 +184,17 @@ def compare(theirs: dict[str, Surface], ours: dict[str, Surface]) -> Iterator[st
         for name, signature in sorted(surface.functions.items()):
             if name in own.functions:
                 yield from incompatible(f"{module}.{name}", signature, own.functions[name])
-        for name, methods in sorted(surface.methods.items()):
-            for method, signature in sorted(methods.items()):
-                there = own.methods.get(name, {}).get(method)
-                if there is not None:
-                    yield from incompatible(f"{module}.{name}.{method}", signature, there)
+        for name in sorted(set(surface.methods) & set(own.methods)):
+            yield from compare_classes(f"{module}.{name}", name, surface, own)
+
+
+def compare_classes(title: str, name: str, theirs: Surface, ours: Surface) -> Iterator[str]:
+    for method, signature in sorted(theirs.methods[name].items()):
+        there = ours.methods[name].get(method)
+        if there is not None:
+            yield from incompatible(f"{title}.{method}", signature, there)
+        elif name not in ours.on_others:
+            yield f"{title}.{method}: missing"
 
 
 def incompatible(name: str, theirs: Signature, ours: Signature) -> Iterator[str]:
@@ -213,20 +244,36 @@ def signature_of(node: ast.FunctionDef) -> Signature:
 def _take(
     node: ast.ImportFrom,
     root: Path,
+    classes: dict[str, ast.ClassDef],
     functions: dict[str, Signature],
     methods: dict[str, dict[str, Signature]],
 ) -> None:
     """Our modules share code; what one of them imports from there counts as its own."""
     file = root.joinpath(*(node.module or "").split(".")).with_suffix(".py")
-    if (node.module or "").split(".")[0] != "trainferry_stand_in" or not file.is_file():
+    if (node.module or "").split(".")[0] != SHARED or not file.is_file():
         return
-    taken = read_surface(file, root)
+    taken = read_surface(file, root, classes)
     for alias in node.names:
         name = alias.asname or alias.name
         if alias.name in taken.functions:
             functions[name] = taken.functions[alias.name]
         elif alias.name in taken.methods:
             methods[name] = taken.methods[alias.name]
+
+
+def _is_class(node: ast.stmt) -> TypeGuard[ast.ClassDef]:
+    return isinstance(node, ast.ClassDef)
+
+
+def _bases(node: ast.ClassDef) -> list[str]:
+    return [ast.unparse(base).rpartition(".")[2] for base in node.bases]
+
+
+def _is_on_others(name: str, classes: dict[str, ast.ClassDef]) -> bool:
+    """Whether some class above it is not of the packages; one of its own name is not."""
+    if name not in classes:
+        return name != "object"
+    return any(base == name or _is_on_others(base, classes) for base in _bases(classes[name]))
 
 
 def _is_gradient(node: ast.FunctionDef) -> bool:

@@ -106,6 +106,18 @@ def surface_of(tmp_path: Path, code: str) -> dict[str, object]:
             "class C:\n    def __init__(self, b): ...",
             ["C.__init__: takes (b), the vendor's takes (a)"],
         ),
+        (
+            "class C:\n    def f(self, a): ...",
+            "class _B:\n    def f(self, b): ...\nclass C(_B): ...",
+            ["C.f: takes (b), the vendor's takes (a)"],
+        ),
+        (
+            "class _B:\n    def f(self): ...\nclass C(_B): ...",
+            "class C:\n    def g(self): ...",
+            ["C.f: missing"],
+        ),
+        ("class C:\n    def f(self): ...", "class C(tf.train.Optimizer): ...", []),
+        ("class C:\n    def f(self): ...", "class C(tf.keras.layers.C): ...", []),
     ],
 )
 def test_differences_from_the_vendors_source_are_told(
