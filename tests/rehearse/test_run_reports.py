@@ -202,3 +202,10 @@ def test_losses_are_drawn_when_there_are_two() -> None:
     drawn = loss_chart([(("one", "一"), [1.0, 1.0]), (("two", "二"), [3.0, None, 2.0])])
     assert drawn.count("<polyline") == 2
     assert "nan" not in drawn
+
+
+def test_a_script_without_a_step_is_not_said_to_be_without_findings() -> None:
+    page = html_report(rehearsal(sides=(side(replace(failed_rank(), losses=())),)))
+    assert "There was no train step to look at." in page
+    assert "Nothing was found." not in page
+    assert "Nothing was found." in html_report(rehearsal())

@@ -68,6 +68,10 @@ def test_clipping_asks_whether_a_norm_is_finite_and_that_is_a_note() -> None:
     assert grades == [Severity.RISK, Severity.NOTE]
 
 
+def test_what_a_sum_of_exponents_asks_loses_nothing() -> None:
+    assert check_run([trained(op("loss/ReduceLogSumExp/IsFinite", "IsFinite"))]) == []
+
+
 def test_the_sparse_gradient_of_an_embedding_is_to_be_made_dense() -> None:
     finding = only(trained(op("Adam/update_table/Unique", "Unique", dtype="int32")))
     assert (finding.check, finding.severity) == ("data-dependent-shape", Severity.RISK)

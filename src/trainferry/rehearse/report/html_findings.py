@@ -31,6 +31,8 @@ def findings_section(rehearsal: Rehearsal) -> str:
     """All findings; the number of one is its place among all, from 1."""
     if not rehearsal.findings:
         text = both("Nothing was found.", "没有发现问题。")
+        if rehearsal.sides[0].steps == 0:
+            text = both("There was no train step to look at.", "没有可供检查的训练步。")
         return section("findings", "Findings", "发现", f"<p>{text}</p>")
     count = (
         f'<p class="quiet" id="shown" aria-live="polite" data-all="{len(rehearsal.findings)}"></p>'
