@@ -54,6 +54,24 @@ def rehearse(folder: Path, version: str, project: Path, *words: str) -> tuple[in
     return code, json.loads((run / "rehearsal.json").read_text())
 
 
+@pytest.mark.parametrize("version", ["1.15", "2.15"])
+def test_an_original_for_gpus_is_compared_without_any(version: str, tmp_path: Path) -> None:
+    ends = "for _ in range(10): step()\n"
+    for name, program in {
+        "migrated": TRAINS + ends,
+        "original": TRAINS.replace("from npu_bridge.npu_init import *\n", "")
+        .replace("w = tf.Variable", "with tf.device('/gpu:0'): w = tf.Variable")
+        .replace("config=npu_config_proto()", "")
+        + ends,
+    }.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.py").write_text(program)
+    original = str(tmp_path / "original")
+    code, made = rehearse(tmp_path, version, tmp_path / "migrated", "--original", original)
+    assert (code, made["verdict"]) == (0, "runs")
+    assert made["compared"][0]["agrees"]
+
+
 @pytest.mark.parametrize("style", FOUND)
 @pytest.mark.parametrize("version", ["1.15", "2.15"])
 def test_migrated_examples_compute_what_their_originals_do_and_nothing_else_is_found(

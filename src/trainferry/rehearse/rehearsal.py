@@ -125,6 +125,13 @@ class Rehearsal:
         runs = any(one.name == "original" and one.steps and not one.failed for one in others)
         return migrated.failed is not None and runs
 
+    def fails_alike(self, side: Side) -> bool:
+        """Whether a script fails as the first one does."""
+        first = self.sides[0]
+        if side is first or side.failed is None or first.failed is None:
+            return False
+        return side.failed.error == first.failed.error != ""
+
     def count(self, severity: Severity) -> int:
         return sum(finding.severity is severity for finding in self.findings)
 
@@ -142,7 +149,8 @@ class Rehearsal:
         for side in self.sides:
             if side.failed is not None:
                 who = f"rank {side.failed.rank} of " if len(side.ranks) > 1 else ""
-                yield f"{who}the {side.name} script {side.failed.ending}"
+                alike = ", with the same error" if self.fails_alike(side) else ""
+                yield f"{who}the {side.name} script {side.failed.ending}{alike}"
             elif side.steps == 0 and not self.count(Severity.REFUSED):
                 yield f"the {side.name} script ended without a train step"
         if self.only_original_runs:

@@ -57,7 +57,7 @@ class _Text:
 
     def failures(self) -> Iterator[str]:
         for side in self.rehearsal.sides:
-            if side.failed is not None:
+            if side.failed is not None and not self.rehearsal.fails_alike(side):
                 yield from self.failure(side, side.failed)
 
     def failure(self, side: Side, rank: RankRun) -> Iterator[str]:
