@@ -82,7 +82,8 @@ def test_a_rank_that_never_called_can_be_reported(tmp_path: Path) -> None:
 def test_the_next_program_of_a_rank_may_take_its_place(tmp_path: Path) -> None:
     with Hub(tmp_path / "hub", 2) as hub, Rank(hub, 0) as first:
         with Rank(hub, 1):
-            pass
+            while 1 not in hub._lines:
+                time.sleep(0.01)
         while 1 in hub._lines:
             time.sleep(0.01)
         first.ask("sum", b"a")
