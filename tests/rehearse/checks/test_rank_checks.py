@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.rehearse.checks.made_up_facts import note, op, trained
 from trainferry.rehearse.check import check_run
-from trainferry.rehearse.facts import RunFacts
+from trainferry.rehearse.facts import DATA, Operator, RunFacts
 from trainferry.rehearse.finding import Severity
 from trainferry.rehearse.hub_checks import HubFinding
 
@@ -39,6 +39,49 @@ def test_ranks_that_read_the_same_are_told() -> None:
 
 def test_one_batch_for_all_steps_is_made_up_data() -> None:
     assert check_run([rank(0, {}, {1: 1, 2: 1}), rank(1, {}, {1: 1, 2: 1})]) == []
+
+
+def reading(number: int, *pipeline: Operator, seed: int = 0, batch: int = 0) -> RunFacts:
+    """A rank that shuffles; its batches have the checksums `batch` and the next."""
+    return trained(
+        REDUCED,
+        op("iterator", "IteratorV2", dtype="resource"),
+        op("next", "IteratorGetNext", ["iterator"]),
+        op("make", "MakeIterator", ["mixed", "iterator"], function=DATA),
+        op("mixed", "ShuffleDataset", ["data", "room", "seed"], function=DATA),
+        op("seed", "Const", attributes={"value": seed}, function=DATA),
+        op("files", "Const", attributes={"crc": 7}, function=DATA),
+        *pipeline,
+        rank=number,
+        ranks=2,
+        batches={1: batch, 2: batch + 1},
+    )
+
+
+ALL = op("data", "TFRecordDataset", ["files"], function=DATA)
+
+
+def test_ranks_that_shuffle_the_same_data_are_told() -> None:
+    (finding,) = check_run([reading(0, ALL), reading(1, ALL, seed=1, batch=5)])
+    assert (finding.check, finding.severity) == ("unshared-data", Severity.NOTE)
+    assert finding.places == ("train.py:data",)
+
+
+def test_data_that_is_shared_out_or_cannot_be_seen_is_not_told() -> None:
+    shared = op("data", "ShardDataset", ["all"], function=DATA)
+    inner = op("all", "TFRecordDataset", ["files"], function=DATA)
+    assert check_run([reading(0, shared, inner), reading(1, shared, inner, batch=5)]) == []
+    made = op("data", "GeneratorDataset", function=DATA)
+    assert check_run([reading(0, made), reading(1, made, batch=5)]) == []
+    skipped = [
+        (
+            op("data", "SkipDataset", ["all", "count"], function=DATA),
+            op("count", "Const", attributes={"value": number}, function=DATA),
+            inner,
+        )
+        for number in (0, 24)
+    ]
+    assert check_run([reading(0, *skipped[0]), reading(1, *skipped[1], batch=5)]) == []
 
 
 def test_gradients_must_be_exchanged() -> None:

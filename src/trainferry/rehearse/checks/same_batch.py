@@ -16,16 +16,7 @@ from trainferry.rehearse.facts import DATA
 from trainferry.rehearse.finding import Finding, Severity
 from trainferry.rehearse.tracing.places import names_of, places_of
 from trainferry.rehearse.tracing.rank import Rank, TrainStep
-
-_SOURCES = (
-    "TensorSliceDataset",
-    "TFRecordDataset",
-    "FixedLengthRecordDataset",
-    "FixedLengthRecordDatasetV2",
-    "TextLineDataset",
-    "GeneratorDataset",
-    "RangeDataset",
-)
+from trainferry.rehearse.tracing.sources import SOURCES
 
 
 def on_ranks(ranks: Sequence[Rank]) -> Iterator[Finding]:
@@ -47,5 +38,5 @@ def on_ranks(ranks: Sequence[Rank]) -> Iterator[Finding]:
 
 
 def _places(step: TrainStep) -> tuple[str, ...]:
-    sources = [one for one in step.graph.operators if one.function == DATA and one.kind in _SOURCES]
+    sources = [one for one in step.graph.operators if one.function == DATA and one.kind in SOURCES]
     return places_of(sources) or places_of(step.inputs) or step.places

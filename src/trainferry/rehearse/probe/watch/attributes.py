@@ -1,5 +1,7 @@
 """The few attributes of operators that checks ask for, as plain values."""
 
+import zlib
+
 from tensorflow.python.framework import dtypes, tensor_util
 
 MARK = "_trainferry_stand_in"
@@ -119,3 +121,5 @@ def _add_constant(found, tensor):
         found["value"] = tensor_util.MakeNdarray(tensor).tolist()
     elif count <= _SMALL:
         found["value"] = [part.decode("utf-8", "replace")[:80] for part in tensor.string_val]
+    else:
+        found["crc"] = zlib.crc32(tensor.SerializeToString())

@@ -8,7 +8,7 @@ from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import session
 from tensorflow.python.framework import errors_impl
 
-from trainferry_stand_in import places, ranks, state
+from trainferry_stand_in import places, ranks, state, threads
 from trainferry_stand_in.calls import collectives_of
 from trainferry_stand_in.client import hub
 from trainferry_stand_in.errors import WouldFail
@@ -75,14 +75,21 @@ def _with_loops(original):
     def run(self, fetches, *args, **kwargs):
         if has_npu(self._config):
             state.start()
-        if ranks.world_size() > 1:
-            _tell_plan(self.graph, fetches)
-        steps = getattr(self, "_trainferry_steps", 1)
-        if steps == 1 or not any(_is_loop(fetch) for fetch in _flat(fetches)):
-            return original(self, fetches, *args, **kwargs)
-        return _repeat(lambda: original(self, fetches, *args, **kwargs), steps)
+        once = functools.partial(original, self, fetches, *args, **kwargs)
+        collectives = _tell_plan(self.graph, fetches) if ranks.world_size() > 1 else []
+        if not collectives:
+            return _run_steps(self, fetches, once)
+        with threads.running(self.graph.get_operation_by_name(collectives[0])):
+            return _run_steps(self, fetches, once)
 
     return run
+
+
+def _run_steps(sess, fetches, once):
+    steps = getattr(sess, "_trainferry_steps", 1)
+    if steps == 1 or not any(_is_loop(fetch) for fetch in _flat(fetches)):
+        return once()
+    return _repeat(once, steps)
 
 
 def _repeat(run, steps):
@@ -119,7 +126,7 @@ def _tell_plan(graph, fetches):
     """Tell the hub which collectives this run holds, so that it can compare the ranks."""
     collectives = collectives_of(graph)
     if not collectives:
-        return
+        return []
     if not hasattr(graph, "_trainferry_plans"):
         graph._trainferry_plans = {}
     known = graph._trainferry_plans
@@ -130,6 +137,7 @@ def _tell_plan(graph, fetches):
         known[key] = [op.name for op in collectives if op in reached]
     if known[key]:
         hub().post("plan", {"operators": known[key], "place": places.user_line()})
+    return known[key]
 
 
 def _operator(graph, fetch):
