@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.rehearse.checks.made_up_facts import note, op, trained
 from trainferry.rehearse.check import check_run
-from trainferry.rehearse.facts import DATA, Operator, RunFacts
+from trainferry.rehearse.facts import DATA, FED, Operator, RunFacts
 from trainferry.rehearse.finding import Severity
 from trainferry.rehearse.hub_checks import HubFinding
 
@@ -35,6 +35,17 @@ def test_ranks_that_read_the_same_are_told() -> None:
     ranks = [rank(0, {}, {1: 1, 2: 2}), rank(1, {}, {1: 1, 2: 2})]
     (finding,) = check_run(ranks)
     assert (finding.check, finding.severity) == ("same-batch", Severity.RISK)
+
+
+def test_arrays_that_are_fed_are_shared_out_by_slices() -> None:
+    fed = op("x", "Placeholder", function=FED)
+    batches = {1: 1, 2: 2}
+    ranks = [trained(REDUCED, fed, rank=one, ranks=2, batches=batches) for one in (0, 1)]
+    (finding,) = check_run(ranks)
+    assert "`samples[get_rank_id()::get_rank_size()]`" in finding.hint
+    read = op("next", "IteratorGetNext")
+    ranks = [trained(REDUCED, read, rank=one, ranks=2, batches=batches) for one in (0, 1)]
+    assert "dataset.shard" in check_run(ranks)[0].hint
 
 
 def test_one_batch_for_all_steps_is_made_up_data() -> None:

@@ -25,7 +25,8 @@ def on_ranks(ranks: Sequence[Rank]) -> Iterator[Finding]:
                     "no-allreduce",
                     Severity.REFUSED,
                     "a train step of several ranks does not exchange its gradients",
-                    "wrap the optimizer with `npu_distributed_optimizer_wrapper`",
+                    "wrap the optimizer with `npu_distributed_optimizer_wrapper`, or reduce what"
+                    " `tf.gradients` gives with `npu_allreduce`",
                     step.places,
                     ranks=(rank.number,),
                 )

@@ -5,18 +5,22 @@ and many devices learn no more in a step than one.
 
     dataset = dataset.shard(get_rank_size(), get_rank_id())
 
-before `shuffle` and `batch`, or a seed of its own for every rank that draws its data at random.
+before `shuffle` and `batch`, for arrays that are fed `samples[get_rank_id()::get_rank_size()]`, or
+a seed of its own for every rank that draws its data at random.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trainferry.rehearse.facts import DATA
+from trainferry.rehearse.facts import DATA, FED
 from trainferry.rehearse.finding import Finding, Severity
 from trainferry.rehearse.tracing.places import names_of, places_of
 from trainferry.rehearse.tracing.rank import Rank, TrainStep
 from trainferry.rehearse.tracing.sources import SOURCES
+
+_SHARD = "dataset.shard(get_rank_size(), get_rank_id())"
+_SLICE = "samples[get_rank_id()::get_rank_size()]"
 
 
 def on_ranks(ranks: Sequence[Rank]) -> Iterator[Finding]:
@@ -30,11 +34,16 @@ def on_ranks(ranks: Sequence[Rank]) -> Iterator[Finding]:
         "same-batch",
         Severity.RISK,
         f"all ranks read the same batches in all {len(steps)} steps",
-        "give each rank its share: `dataset.shard(get_rank_size(), get_rank_id())`",
+        f"give each rank its share: `{_SLICE if _is_fed(ranks[0]) else _SHARD}`",
         tuple(dict.fromkeys(place for one in ranks[0].train_steps for place in _places(one))),
         names_of(one for step in ranks[0].train_steps for one in step.inputs),
         tuple(rank.number for rank in ranks),
     )
+
+
+def _is_fed(rank: Rank) -> bool:
+    """Whether all that training reads is fed."""
+    return {one.function for step in rank.train_steps for one in step.inputs} == {FED}
 
 
 def _places(step: TrainStep) -> tuple[str, ...]:
