@@ -123,9 +123,9 @@ def test_where_the_migrated_script_fails_the_original_says_whether_it_did_before
     make_project(Path("original"), TRAINS)
     assert rehearse(python, "raise ValueError('boom')", "--original", "original") == 1
     out = capsys.readouterr().out
-    assert "  the original script runs: look for the cause in what migration changed\n" in out
+    assert "the original script runs, in one process: look for the cause in what migration" in out
     assert "  original: 10 train steps in " in out
-    assert "原始脚本可以运行" in Path("rehearsal/report.html").read_text()
+    assert "原始脚本以单进程可以运行" in Path("rehearsal/report.html").read_text()
 
     make_project(Path("original"), "raise ValueError('boom')")
     assert rehearse(python, "raise ValueError('boom')", "--original", "original") == 1

@@ -9,7 +9,10 @@ from typing import Any
 
 from trainferry.rehearse.finding import Finding, Severity
 
-ONLY_ORIGINAL_RUNS = "the original script runs: look for the cause in what migration changed"
+ONLY_ORIGINAL_RUNS = (
+    "the original script runs, in one process: look for the cause in what migration changed, or in"
+    " what several ranks share"
+)
 
 
 class Verdict(Enum):

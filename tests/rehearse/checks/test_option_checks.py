@@ -127,3 +127,7 @@ def test_a_script_that_was_stopped_could_not_close_anything() -> None:
 def test_what_is_started_must_be_ended() -> None:
     assert only(trained(inits=("train.py:1",))).places == ("train.py:1",)
     assert check_run([trained(inits=("train.py:1",), shutdowns=("train.py:9",))]) == []
+
+
+def test_what_keras_sets_by_itself_for_gpus_is_not_told() -> None:
+    assert check_run([trained(config={"gpu_options_set": ["experimental"]})]) == []

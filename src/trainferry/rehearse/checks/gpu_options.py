@@ -16,7 +16,8 @@ from trainferry.rehearse.tracing.rank import Rank
 
 def on_rank(rank: Rank) -> Iterator[Finding]:
     for places, config in session_places(rank):
-        named = list(config.get("gpu_options_set") or ())
+        # Keras sets what is experimental by itself.
+        named = [name for name in config.get("gpu_options_set") or () if name != "experimental"]
         if config.get("npu_entries") and named:
             yield Finding(
                 "gpu-options",

@@ -34,7 +34,7 @@ OUTCOMES = {
     Outcome.STOPPED: "因其他 rank 失败而被终止",
 }
 LIMITS = "没有在 NPU 上运行过：精度、内存、速度和编译器均不在演练范围内。"
-ONLY_ORIGINAL_RUNS = "原始脚本可以运行：请在迁移所做的改动中查找原因。"
+ONLY_ORIGINAL_RUNS = "原始脚本以单进程可以运行：请在迁移所做的改动中，或多卡共用的资源中查找原因。"
 _SIDES = {"migrated": "迁移后", "original": "原始", "migrated, one rank": "迁移后（单卡）"}
 
 

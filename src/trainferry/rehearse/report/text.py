@@ -48,7 +48,8 @@ class _Text:
         verdict = rehearsal.verdict
         yield self.paint(verdict.value, "bold", _VERDICT_COLOURS.get(verdict, "red"))
         if verdict is Verdict.DID_NOT_RUN:
-            yield from (f"  {reason}" for reason in rehearsal.reasons())
+            for reason in rehearsal.reasons():
+                yield from self.wrap(reason, 2)
         for side in rehearsal.sides:
             yield from self.wrap(f"{side.name}: {side_sentence(side)}", 2)
         for one in rehearsal.compared:
