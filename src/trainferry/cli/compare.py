@@ -56,7 +56,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw losses and layers, a PNG")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, computes=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

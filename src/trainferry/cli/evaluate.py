@@ -56,7 +56,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="override a recipe value: picture.scale=half scores as the zoo does",
     )
     parser.add_argument("--json", action="store_true", help="print the scores as JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, computes=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -33,7 +33,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--pictures", type=Path, nargs="+", default=[], help="compare on these pictures or folders"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, computes=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

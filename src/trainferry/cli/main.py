@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from trainferry import __version__
 from trainferry.cli.parser import Parser
 from trainferry.devices.autoload import guard_autoload
+from trainferry.devices.crowd import share_cores
 from trainferry.errors import TrainferryError, UsageError
 
 # In the order of a user's way through the product.
@@ -70,8 +71,10 @@ def _run(given: Sequence[str]) -> int:
         parser.print_help(sys.stderr)
         return 2
     parsed = parser.parse_args(given)
-    if note := guard_autoload():
-        print(note, file=sys.stderr)
+    shared = share_cores() if getattr(parsed, "computes", False) else None
+    for note in (guard_autoload(), shared):
+        if note is not None:
+            print(note, file=sys.stderr)
     return int(parsed.run(parsed))
 
 

@@ -66,7 +66,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, computes=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

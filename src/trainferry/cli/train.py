@@ -55,7 +55,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="overflow, dump=STEPS:LAYERS or profile=START:COUNT; see the guide on debugging",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, computes=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
