@@ -96,29 +96,36 @@ def test_the_same_command_again_changes_nothing(
     assert all(path.read_bytes() == content for path, content in checkpoints.items())
 
 
-def test_a_run_that_was_interrupted_says_how_to_go_on(data: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_interrupted_saves_and_says_how_to_go_on(data: Path, tmp_path: Path) -> None:
     # Started in the background, as by a CI, a process ignores SIGINT unless it asks for it.
     program = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
         "from trainferry.cli.main import main; sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", program]
-    command += train_command(data, tmp_path / "run", "--set", "schedule.steps=100000")
+    sets = ("--set", "schedule.steps=100000", "--set", "data.workers=1")
+    command += train_command(data, tmp_path / "run", *sets)
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+        start_new_session=True,
     ) as process:
         assert process.stderr is not None
         assert any("saved" in line for line in process.stderr)
-        os.kill(process.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: its readers hear it too
+        assert any("Ctrl-C once more" in line for line in process.stderr)
         try:
             out, err = process.communicate(timeout=60)
         finally:
             process.kill()
     assert process.returncode == 130
-    assert out == ""
-    assert "stopped at step " in err
-    assert "the same command goes on from the checkpoint of step " in err
     assert "Traceback" not in err
+    step = int(find_checkpoint(tmp_path / "run", "last").name.removeprefix("step-"))
+    assert f"run: {step} steps" in out
+    assert f"the same command goes on from step {step}" in err
 
 
 def test_weights_of_another_run_are_taken_over(

@@ -176,7 +176,7 @@ def gradient_mean(group: Group, folder: Path) -> list[float]:
 def goes_on(group: Group, folder: Path) -> dict[str, Any]:
     """Stop behind the first checkpoint; then go on from it."""
     first = build(EACH["crnn"], group, folder, "elastic")
-    train(first, _quiet, is_stopped=lambda position: position == 4)
+    train(first, _quiet, why_stop=lambda position: "enough" if position == 4 else None)
     again = build(EACH["crnn"], group, folder, "elastic")
     found = resume(again)
     return {"found": found, "from": again.step, **trained(again)}

@@ -6,6 +6,7 @@ Without a GPU the work is not recorded, but it is the same work.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from trainferry.devices.device import find_accelerators
 from trainferry.errors import TrainingError
 from trainferry.train.checkpoint import find_checkpoint, list_checkpoints, load_checkpoint
 from trainferry.train.journal import Event, Logged, Said
-from trainferry.train.loop import RECORDING, resume, train
+from trainferry.train.loop import RECORDING, WhyStop, resume, train
 from trainferry.train.pace import Pace
 from trainferry.train.run import Run
 from trainferry.train.schedule import learning_rate, peak_rate
@@ -60,6 +61,11 @@ def trained(run: Run) -> list[Logged]:
     events: list[Event] = []
     train(run, events.append)
     return [event for event in events if isinstance(event, Logged)]
+
+
+def enough_after(batches: int) -> WhyStop:
+    asked = count()
+    return lambda _position: "enough" if next(asked) == batches else None
 
 
 def build(
@@ -203,10 +209,8 @@ def test_a_stopped_run_ends_with_the_weights_of_one_never_stopped(
 ) -> None:
     train(build(WORDS, words, tmp_path / "never", *sets, whole=True), lambda _: None)
     first = build(WORDS, words, tmp_path / "stopped", *sets, whole=True)
-    positions = iter([False] * 25 + [True])
-    if sets[0] != OVERFLOWING[0]:
-        positions = iter([False] * 7 + [True])
-    train(first, lambda _: None, is_stopped=lambda _: next(positions))
+    batches = 25 if sets[0] == OVERFLOWING[0] else 7
+    train(first, lambda _: None, why_stop=enough_after(batches))
     assert 0 < first.step < 20
     again = build(WORDS, words, tmp_path / "stopped", *sets, whole=True)
     assert resume(again)
@@ -350,8 +354,7 @@ def test_a_recorded_run_that_is_stopped_goes_on_as_if_it_was_not(
     sets = ("loop.average=0.9", "loop.log_every=1", "optimizer.name=adamw")
     never = trained(build(WORDS, words, tmp_path / "never", *sets, whole=True, device=GPU))
     first = build(WORDS, words, tmp_path / "stopped", *sets, whole=True, device=GPU)
-    positions = iter([False] * 7 + [True])
-    train(first, lambda _: None, is_stopped=lambda _: next(positions))
+    train(first, lambda _: None, why_stop=enough_after(7))
     again = build(WORDS, words, tmp_path / "stopped", *sets, whole=True, device=GPU)
     assert resume(again)
     assert again.step == 7

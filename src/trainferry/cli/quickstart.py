@@ -113,13 +113,13 @@ def _train(arguments: argparse.Namespace, device: torch.device) -> None:
     from trainferry.train.build import build_run
     from trainferry.train.loop import resume
     from trainferry.train.recipe.read import read_recipe
-    from trainferry.train.stop import TERMINATED, TERMINATED_STATUS
+    from trainferry.train.stop import exit_status
 
     recipe = read_recipe("crnn_small", arguments.set)
     built = build_run(recipe, arguments.to / "data", arguments.to / "run", device, _say)
     resume(built)
-    if train_run(built, describe_device(device)).reason == TERMINATED:
-        sys.exit(TERMINATED_STATUS)
+    if status := exit_status(train_run(built, describe_device(device)).reason):
+        sys.exit(status)
 
 
 def _score(folder: Path, device: torch.device) -> dict[str, float]:

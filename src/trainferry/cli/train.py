@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     from trainferry.train.debug.switches import parse_switches
     from trainferry.train.ranks import check_split
     from trainferry.train.recipe.read import read_recipe
-    from trainferry.train.stop import TERMINATED, TERMINATED_STATUS
+    from trainferry.train.stop import exit_status
 
     if arguments.exclude and not arguments.init_from:
         raise UsageError(
@@ -87,9 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
         recipe = _as_started(arguments, recipe, group, say)
         built = _build(arguments, recipe, device, group, say)
         ended = train_run(built, describe_device(device), switches)
+    status = exit_status(ended.reason)
     if place.rank == 0:
         _print_result(arguments, built, ended)
-    return TERMINATED_STATUS if ended.reason == TERMINATED else 0
+        if status:
+            say(f"the same command goes on from step {ended.step}")
+    return status
 
 
 def _print_result(arguments: argparse.Namespace, built: Run, ended: Ended) -> None:
@@ -118,10 +121,10 @@ def train_run(built: Run, device: str, switches: Sequence[Switch] = ()) -> Ended
     from trainferry.train.run_lock import only_here
     from trainferry.train.stop import Stop
 
-    with Stop(built.group) as stop:
+    with Stop(built.group, _say if built.group.is_first else _say_nothing) as stop:
         if not built.group.is_first:
             with contextlib.closing(attach_observers(built, switches, _tell_nobody)) as observers:
-                return train(built, _tell_nobody, observers, is_stopped=stop.is_agreed)
+                return train(built, _tell_nobody, observers, why_stop=stop.reason)
         with only_here(built.folder, _say):
             return _train_shown(built, device, switches, stop)
 
@@ -152,7 +155,7 @@ def _train_shown(built: Run, device: str, switches: Sequence[Switch], stop: Stop
         }
         tell(Started(built.step, built.recipe.schedule.steps, device, facts))
         with contextlib.closing(attach_observers(built, switches, tell)) as observers:
-            return train(built, tell, observers, stop.is_agreed)
+            return train(built, tell, observers, stop.reason)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_stopped(built)) from None
     finally:

@@ -28,7 +28,6 @@ from trainferry.train.run import Run
 from trainferry.train.schedule import learning_rate, peak_rate
 from trainferry.train.scores.evaluate import evaluate_together
 from trainferry.train.step import StepResult, train_step
-from trainferry.train.stop import TERMINATED
 from trainferry.train.tasks.task import Snapshot
 from trainferry.train.watch import Watch
 
@@ -37,7 +36,7 @@ RECORDING = (
 )
 
 Tell = Callable[[Event], None]
-StopAt = Callable[[int], bool]
+WhyStop = Callable[[int], str | None]
 
 
 def resume(run: Run) -> bool:
@@ -55,14 +54,14 @@ def _newest(run: Run) -> Checkpoint | None:
     return load_checkpoint(find_checkpoint(run.folder, "last"))
 
 
-def _never(_position: int) -> bool:
-    return False
+def _never(_position: int) -> str | None:
+    return None
 
 
-def train(run: Run, tell: Tell, observer: Observer = NOBODY, is_stopped: StopAt = _never) -> Ended:
+def train(run: Run, tell: Tell, observer: Observer = NOBODY, why_stop: WhyStop = _never) -> Ended:
     """Train to the last step, or until the validation score stops rising.
 
-    Ranks train alike and save nothing but on rank 0. `is_stopped` is asked before every batch.
+    Ranks train alike and save nothing but on rank 0. `why_stop` is asked before every batch.
     """
     loop, steps = run.recipe.loop, run.recipe.schedule.steps
     run.network.train()
@@ -73,11 +72,11 @@ def train(run: Run, tell: Tell, observer: Observer = NOBODY, is_stopped: StopAt 
     if run.captures and run.step < steps:
         tell(Said(run.step, RECORDING))
     while run.step < steps and not stops(run):
-        if is_stopped(run.position):
+        if (reason := why_stop(run.position)) is not None:
             run.settle()
             if unsaved is not None and run.step > saved:
                 _save(run, watch, unsaved, None, tell)
-            return _end(run, watch, TERMINATED, tell)
+            return _end(run, watch, reason, tell)
         watch.before_batch()
         observer.before_batch()
         batch = next(batches)

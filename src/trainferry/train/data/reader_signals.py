@@ -8,11 +8,12 @@ import threading
 
 
 def heed_parent_alone() -> None:
-    """Let SIGTERM end this process only if its parent sends it.
+    """Let SIGTERM end this process only if its parent sends it, and Ctrl-C not at all.
 
-    Launchers and schedulers send it to all processes of a job. A rank that hears it still
-    finishes its step, for which it may need one more batch.
+    Launchers, schedulers and terminals send them to all processes of a job. A rank that hears one
+    still finishes its step, for which it may need one more batch.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Blocked first: threads that start later inherit it, and only a blocked signal can be awaited.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     threading.Thread(target=_await_parent, daemon=True, name="signals").start()
