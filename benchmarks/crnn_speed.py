@@ -34,7 +34,7 @@ from trainferry.devices.device import (
 from trainferry.devices.precision import autocast
 from trainferry.train.benchmark import benchmark, synthetic_batches
 from trainferry.train.build import synthetic_run
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.recipe.read import read_recipe
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.run import Run

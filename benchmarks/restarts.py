@@ -97,7 +97,7 @@ def _train_and_note(notes: Path, command: list[str]) -> int:
     """Be one rank of `trainferry train`; write a line for every update that was made."""
     from trainferry.cli.main import main as trainferry
     from trainferry.train import loop
-    from trainferry.train.data.batches import Batch
+    from trainferry.train.data.batch import Batch
     from trainferry.train.run import Run
 
     attempt, rank = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"), os.environ["RANK"]

@@ -54,7 +54,8 @@ from trainferry.train import sender, step, whole_step
 from trainferry.train.benchmark import synthetic_batches
 from trainferry.train.build import build_run, synthetic_run
 from trainferry.train.data.ahead import make_ahead
-from trainferry.train.data.batches import Batch, Source, stream_places
+from trainferry.train.data.batch import Batch
+from trainferry.train.data.batches import Source, stream_places
 from trainferry.train.recipe.read import read_recipe
 from trainferry.train.run import Run
 

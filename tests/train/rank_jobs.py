@@ -22,7 +22,7 @@ from trainferry.devices.joining import join
 from trainferry.devices.place import find_place
 from trainferry.train.averaging import WeightAverage
 from trainferry.train.build import build_run
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.gradients import GradientMean
 from trainferry.train.journal import Evaluated, Event, Logged
 from trainferry.train.loop import resume, train

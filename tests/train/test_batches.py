@@ -13,8 +13,8 @@ import torch
 
 from tests.train.word_data import draw_word, make_word_data, word_record
 from trainferry.errors import DataError
+from trainferry.train.data.batch import Batch
 from trainferry.train.data.batches import (
-    Batch,
     evaluation_batches,
     evaluation_numbers,
     stream_positions,

@@ -10,7 +10,7 @@ from trainferry.errors import UsageError
 from trainferry.train import benchmark as module
 from trainferry.train.benchmark import WARM_UP, benchmark, synthetic_batches
 from trainferry.train.build import synthetic_run
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.recipe.read import read_recipe
 from trainferry.train.run import Run
 from trainferry.train.step import StepResult, train_step

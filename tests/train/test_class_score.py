@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.scores.classes import EXAMPLES, LARGEST_MATRIX, ClassScore, in_top
 from trainferry.train.tasks.classify import Classify
 

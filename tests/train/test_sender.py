@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from trainferry.devices.device import find_accelerators
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.sender import Sender
 
 CPU = torch.device("cpu")

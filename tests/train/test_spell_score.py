@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tests.train.sign_data import small_charset
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.scores.read_texts import EXAMPLES
 from trainferry.train.scores.signs import SpellScore, original_scores
 from trainferry.train.tasks.spell import Spell

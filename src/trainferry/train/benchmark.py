@@ -21,7 +21,8 @@ from trainferry.devices.device import (
 )
 from trainferry.errors import UsageError
 from trainferry.train.build import synthetic_run
-from trainferry.train.data.batches import Batch, stream_places
+from trainferry.train.data.batch import Batch
+from trainferry.train.data.batches import stream_places
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.run import Run
 from trainferry.train.step import train_step

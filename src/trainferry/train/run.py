@@ -17,13 +17,8 @@ from trainferry.devices.loss_scale import LossScale
 from trainferry.errors import CheckpointError
 from trainferry.train.averaging import WeightAverage
 from trainferry.train.checkpoint import Checkpoint
-from trainferry.train.data.batches import (
-    Batch,
-    Source,
-    Unpack,
-    evaluation_batches,
-    training_batches,
-)
+from trainferry.train.data.batch import Batch
+from trainferry.train.data.batches import Source, Unpack, evaluation_batches, training_batches
 from trainferry.train.data.share import Share
 from trainferry.train.gradients import GradientMean
 from trainferry.train.optimizer import optimizer_state, restore_optimizer_state

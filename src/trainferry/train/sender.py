@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from trainferry.devices.capture import capture_helps
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 
 _AHEAD = 2
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from trainferry.devices.capture import capture
 from trainferry.devices.device import seed_device
 from trainferry.devices.precision import autocast
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.optimizer import clip_gradients, set_learning_rate
 from trainferry.train.run import Run
 from trainferry.train.schedule import learning_rate, peak_rate

@@ -33,7 +33,7 @@ from trainferry.train.pace import Pace
 from trainferry.train.working_weights import WorkingWeights
 
 if TYPE_CHECKING:
-    from trainferry.train.data.batches import Batch
+    from trainferry.train.data.batch import Batch
     from trainferry.train.run import Run
 
 

@@ -24,7 +24,8 @@ from trainferry.devices.jpeg import check_decoder, decode_jpegs
 from trainferry.errors import DataError, DeviceError, PictureError, RecipeError
 from trainferry.train import build, photos
 from trainferry.train.build import build_run
-from trainferry.train.data.batches import Batch, Unpack, training_batches
+from trainferry.train.data.batch import Batch
+from trainferry.train.data.batches import Unpack, training_batches
 from trainferry.train.data.example import build_example, parse_example
 from trainferry.train.data.photos.encoded import unpack
 from trainferry.train.data.photos.source import PhotoSource

@@ -13,7 +13,8 @@ import torch
 from torch.utils.data import Dataset
 
 from trainferry.errors import DataError
-from trainferry.train.data.batches import Batch, _taken, load_through_ring
+from trainferry.train.data.batch import Batch
+from trainferry.train.data.batches import _taken, load_through_ring
 from trainferry.train.data.ring import Parked, Ring, _rings
 
 ENDLESS = range(3, np.iinfo(np.int64).max)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 from trainferry.train.tasks.classify import Classify
 from trainferry.train.tasks.diagnose import PATIENCE_STEPS

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.data.words.alphabet import Alphabet
 from trainferry.train.scores.read_texts import EXAMPLES
 from trainferry.train.tasks.ctc import ctc_losses

@@ -14,7 +14,7 @@ from torch.nn import functional
 from tests.train.networks.golden import Golden, read_golden
 from tests.train.sign_data import small_charset
 from trainferry.errors import UsageError
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.data.signs.charset import NULL_NAME, Charset, fsns_charset
 from trainferry.train.recipe.tasks import SignAugment, SignPicture
 from trainferry.train.tasks.diagnose import PATIENCE_STEPS

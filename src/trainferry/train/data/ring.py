@@ -12,16 +12,14 @@ import math
 import mmap
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from trainferry.train.data.batch import Batch
 from trainferry.train.data.share import Share
-
-if TYPE_CHECKING:
-    from trainferry.train.data.batches import Batch
 
 _rings: dict[int, Ring] = {}
 _names = count()
@@ -86,8 +84,6 @@ class Parked:
         return self._with(pinned).pin_memory()
 
     def _with(self, images: Tensor) -> Batch:
-        from trainferry.train.data.batches import Batch
-
         others: dict[str, Any] = {
             name: torch.from_numpy(part) for name, part in self.others.items()
         }

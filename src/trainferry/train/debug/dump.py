@@ -20,7 +20,7 @@ from pathlib import Path
 from torch import Tensor
 
 from trainferry.errors import TrainingError, UsageError
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.debug.dump_files import DumpedTensor, dump_folder, write_dump
 from trainferry.train.debug.layers import Layer, name_layers, visit_layers
 from trainferry.train.debug.ranks import of_rank

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 
 
 class Observer(Protocol):

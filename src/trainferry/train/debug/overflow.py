@@ -15,7 +15,7 @@ import torch
 
 from trainferry.devices.precision import Precision, half_of
 from trainferry.errors import TrainingError
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.debug.layers import visit_layers
 from trainferry.train.debug.operators import (
     LayerLabels,

@@ -16,7 +16,7 @@ import torch
 from trainferry.devices.device import synchronize
 from trainferry.devices.profile import OperatorTime, Profiler, open_profiler
 from trainferry.errors import UsageError
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.data.whole_file import explain_write_errors, write_whole
 from trainferry.train.debug.ranks import of_rank
 from trainferry.train.debug.switches import ProfileSwitch

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from trainferry.devices.device import seed_device
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.run import Run
 from trainferry.train.step import compute_gradients, step_seed
 

@@ -19,7 +19,7 @@ from trainferry.train.tasks.task import Example
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainferry.train.data.batches import Batch
+    from trainferry.train.data.batch import Batch
     from trainferry.train.tasks.classify import Classify
 
 EXAMPLES = 8

@@ -10,7 +10,8 @@ import torch
 from torch import nn
 
 from trainferry.devices.precision import full_precision
-from trainferry.train.data.batches import Batch, evaluation_numbers
+from trainferry.train.data.batch import Batch
+from trainferry.train.data.batches import evaluation_numbers
 from trainferry.train.tasks.task import Example, Score, Task
 
 if TYPE_CHECKING:

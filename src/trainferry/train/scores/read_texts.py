@@ -11,7 +11,7 @@ from trainferry.train.scores.words import WordScore
 from trainferry.train.tasks.task import Example
 
 if TYPE_CHECKING:
-    from trainferry.train.data.batches import Batch
+    from trainferry.train.data.batch import Batch
 
 EXAMPLES = 8
 

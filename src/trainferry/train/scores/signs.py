@@ -18,7 +18,7 @@ from trainferry.train.scores.words import WordScore, choose_protocol
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainferry.train.data.batches import Batch
+    from trainferry.train.data.batch import Batch
     from trainferry.train.tasks.spell import Spell
     from trainferry.train.tasks.task import Example
 

@@ -25,7 +25,7 @@ from trainferry.train.tasks.task import Snapshot
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainferry.train.data.batches import Batch
+    from trainferry.train.data.batch import Batch
 
 BACKGROUND = "background"
 

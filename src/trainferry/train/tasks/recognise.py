@@ -23,7 +23,7 @@ from trainferry.train.tasks.task import Example, Snapshot
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainferry.train.data.batches import Batch
+    from trainferry.train.data.batch import Batch
     from trainferry.train.data.words.alphabet import Alphabet
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from trainferry.train.data.batches import Batch
+    from trainferry.train.data.batch import Batch
 
 
 @dataclass(frozen=True)

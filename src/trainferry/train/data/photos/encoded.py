@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from trainferry.errors import DataError, PictureError
-from trainferry.train.data.batches import Batch
+from trainferry.train.data.batch import Batch
 from trainferry.train.data.photos.crop import Box, Draw
 from trainferry.train.data.pictures import JPEG_END, Picture, decode_picture
 from trainferry.train.kernels.cut import Part, cut_parts

@@ -10,7 +10,8 @@ import torch
 from numpy.typing import DTypeLike, NDArray
 
 from trainferry.errors import PictureError, RecordError
-from trainferry.train.data.batches import Batch, Positions
+from trainferry.train.data.batch import Batch
+from trainferry.train.data.batches import Positions
 from trainferry.train.data.photos.crop import (
     Draw,
     draw_training,

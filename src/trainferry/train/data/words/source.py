@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from trainferry.train.data.batches import Batch, Positions
+from trainferry.train.data.batch import Batch
+from trainferry.train.data.batches import Positions
 from trainferry.train.data.pictures import Picture
 from trainferry.train.data.replacing import samples_after
 from trainferry.train.data.words.alphabet import Alphabet
