@@ -7,7 +7,8 @@ there is nothing for them on an NPU host. Code that runs only under a test of a 
     -optimizer = tf.contrib.tpu.CrossShardOptimizer(optimizer)
     +optimizer = npu_distributed_optimizer_wrapper(optimizer)
 
-By hand: always.
+By hand: always. All places of a file that defines a `TPUEstimator` of its own, a copied
+`tpu_estimator.py`, are told with one sentence: take TensorFlow's, and leave the copy out.
 
 Not touched: `TPUEstimator`, `TPUEstimatorSpec`, `TPUConfig` and the run configuration, which
 work without a TPU.
@@ -58,6 +59,10 @@ _ADVICE = {
     "StreamingFilesDataset": "read the files with `tf.data.TFRecordDataset`",
     "TPUClusterResolver": "leave it out, with the `cluster` or `master` that it is made for",
 }
+_COPY = (
+    "this file defines a `TPUEstimator` of its own, and this is part of it: use "
+    "`tf.contrib.tpu.TPUEstimator`, which other rules know, and leave the copy out"
+)
 
 
 @on_call(
@@ -73,10 +78,22 @@ def tpu_only(call: Call, file: File) -> Iterator[Finding]:
         return
     if is_in_test(file, call.node) or _is_behind_a_switch(call, file):
         return
+    if file.once(_is_copy):
+        yield Finding(call, Outcome.BY_HAND, _COPY)
+        return
     advice = (
         _FEED if "feed" in name else _ADVICE.get(name, f"remove `{name}`, which is for TPUs only")
     )
     yield Finding(call, Outcome.BY_HAND, advice)
+
+
+def _is_copy(file: File) -> bool:
+    """Whether a file defines a `TPUEstimator` anew, not by inheriting from TensorFlow's."""
+    return any(
+        one.name == "TPUEstimator"
+        and not any((file.full_name(base) or "").endswith(".TPUEstimator") for base in one.bases)
+        for one in file.classes
+    )
 
 
 def _is_part_of_another(call: Call, file: File) -> bool:
