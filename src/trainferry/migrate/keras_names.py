@@ -33,7 +33,7 @@ def is_moved(module: str) -> bool:
 def home_of(module: str, names: Iterable[str]) -> str | None:
     """The module of `tf.keras` that has all these names of a module of Keras."""
     wanted = set(names)
-    return next((home for home in homes_of(module) if wanted <= _modules()[home]), None)
+    return next((home for home in homes_of(module) if wanted <= all_modules()[home]), None)
 
 
 def homes_of(module: str) -> tuple[str, ...]:
@@ -45,26 +45,26 @@ def homes_of(module: str) -> tuple[str, ...]:
     else:
         places = (module.removeprefix("keras").removeprefix("."),)
     found = (f"tf.keras.{place}".rstrip(".") for place in places)
-    return tuple(home for home in found if home in _modules())
+    return tuple(home for home in found if home in all_modules())
 
 
 def has_name(path: str) -> bool:
     """Whether `tf.keras.layers.Dense`, or what a class such as this may have, is there."""
     module, names = path, list[str]()
-    while module not in _modules():
+    while module not in all_modules():
         module, _, name = module.rpartition(".")
         if not module:
             return False
         names.insert(0, name)
-    return not names or names[0] in _modules()[module]
+    return not names or names[0] in all_modules()[module]
 
 
 def names_of(module: str) -> frozenset[str]:
-    return _modules().get(module, frozenset())
+    return all_modules().get(module, frozenset())
 
 
 @functools.cache
-def _modules() -> Mapping[str, frozenset[str]]:
+def all_modules() -> Mapping[str, frozenset[str]]:
     """The public names of every module of `tf.keras`."""
     text = resources.files("trainferry.migrate").joinpath("keras_names.toml").read_text("utf-8")
     return {module: frozenset(names.split()) for module, names in tomllib.loads(text).items()}
