@@ -8,8 +8,11 @@ from tests.migrate.rules.migrated import (
     check_migrated,
     check_project,
     check_unchanged,
+    findings,
+    migrate,
     outcomes,
 )
+from trainferry.migrate.rounds import Told
 from trainferry.migrate.rule import Concern, Outcome
 
 RULE = "static_batch"
@@ -451,3 +454,136 @@ def test_data_stays_endless_through_branches() -> None:
 def test_data_that_ends_in_one_branch_may_end(first: str, second: str) -> None:
     told = check_unchanged(ENDLESS.format(first=first, second=second, drop=""), RULE)
     assert outcomes(told) == [Outcome.BY_HAND]
+
+
+INPUT = """\
+import tensorflow as tf
+
+def train_input(files):
+    return tf.data.TFRecordDataset(files).batch({size})
+"""
+MODEL = """\
+import tensorflow as tf
+{start}
+def model(images, expected, other):
+    {text}
+    return tf.layers.dense(images, 10)
+"""
+PROGRAM_OF_BOTH = """\
+import tensorflow as tf
+import inputs
+import network
+
+tf.estimator.Estimator(network.model).train(inputs.train_input)
+"""
+
+
+def told_of_model(text: str, start: str = "", size: str = "32") -> list[Told]:
+    """What is told of a network that is imported beside the input pipeline."""
+    files = {
+        "inputs.py": INPUT.format(size=size),
+        "network.py": MODEL.format(text=text, start=start),
+        "train.py": PROGRAM_OF_BOTH,
+    }
+    return [one for one in findings(migrate(files, RULE)) if str(one.path) == "network.py"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert images.get_shape().as_list() == [None, 64, 3]",
+        "assert [None, 64, 3] == images.shape.as_list(), 'wrong'",
+        "assert other and images.shape.as_list()[:2] == [None, 64]",
+        "assert tuple(images.shape.as_list()) == (None, 64, 3)",
+        "assert tf.keras.backend.int_shape(images) == (None, 64, 3)",
+        "assert images.shape.as_list()[0] is None",
+        "assert images.shape[0].value is None",
+        "assert tf.compat.v1.dimension_value(images.shape[0]) is None",
+        "shape = images.get_shape()\n    assert shape.as_list() == [None, 64, 3]",
+        "sizes = images.shape.as_list()\n    assert not sizes != [None, 64, 3]",
+        "wanted = [None, 64, 3]\n    assert images.shape.as_list() == wanted",
+        "if images.shape.as_list() != [None, 64]:\n        raise ValueError(images)",
+        "other.assert_has_shape(images, [None, 64, 3])",
+    ],
+)
+def test_a_check_for_an_open_batch_is_told_where_it_stops_the_run(text: str) -> None:
+    (told,) = told_of_model(text)
+    assert told.outcome is Outcome.BY_HAND
+    assert told.finding.concern is Concern.RUN
+    assert "batches of `inputs.py` become, the first size is `32` now, not None" in told.message
+
+
+def test_the_sizes_to_compare_are_told() -> None:
+    (told,) = told_of_model("assert images.shape.as_list() == [None, 64]", size="params.size")
+    assert told.message.endswith("compare `images.shape.as_list()[1:]`")
+    assert "is `params.size` now" in told.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if images.shape.as_list() == [None, 64]:\n        images = other(images)",
+        "if images.shape[0].value is not None:\n        images = other(images)",
+        "assert other or images.shape.as_list() == [None, 64]",
+    ],
+)
+def test_a_comparison_that_stops_nothing_is_worth_knowing(text: str) -> None:
+    (told,) = told_of_model(text)
+    assert told.finding.concern is Concern.TIDY
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "assert images.shape.as_list()[1:] == [64, 64, 3]",
+        "assert images.shape.as_list()[1:] == [None, 3]",
+        "assert images.shape.as_list() == [32, 64]",
+        "images.shape.assert_is_compatible_with([None, 64])",
+        "assert images.shape[0] is None  # a Dimension, never None",
+        "assert images.shape == [None, 64]  # false in TensorFlow 1.15 for an open shape, too",
+        "n = 3 if images.shape[0].value is not None else tf.shape(images)[0]",
+        "x = tf.placeholder(tf.float32, [None, 3])\n    assert x.shape.as_list() == [None, 3]",
+        "x = tf.compat.v1.placeholder(tf.int32, [None])\n    assert x.shape[0].value is None",
+        "assert expected == [None, 64]",
+    ],
+)
+def test_what_comes_out_as_before_is_not_told(text: str) -> None:
+    assert told_of_model(text) == []
+
+
+def test_names_that_are_made_of_each_other_are_not_followed_for_ever() -> None:
+    assert told_of_model("assert a == [None, 3]", start="a = list(b)\nb = list(a)") == []
+
+
+def test_batches_that_were_full_before_break_no_check() -> None:
+    check = "assert images.shape.as_list() == [None, 64]"
+    assert told_of_model(check, size="32, drop_remainder=True") == []
+
+
+def test_a_check_inside_the_pipeline_is_about_one_sample() -> None:
+    text = """\
+    import tensorflow as tf
+
+    def parse(image):
+        assert image.shape.as_list() == [None, None, 3]
+        return image
+
+    def train_input():
+        return tf.data.TFRecordDataset(files).map(parse).batch(32{drop})
+
+    tf.estimator.Estimator(model_fn).train(train_input)
+    """
+    before, after = text.format(drop=""), text.format(drop=", drop_remainder=True")
+    assert outcomes(check_migrated(before, after, RULE)) == [Outcome.CHANGED]
+
+
+def test_a_check_in_a_file_that_no_changed_batch_reaches_is_not_told() -> None:
+    check = MODEL.format(text="assert images.shape.as_list() == [None, 3]", start="")
+    program = PROGRAM_OF_BOTH.replace("import network\n", "").replace("network.model", "model")
+    files = {"inputs.py": INPUT.format(size=32), "other/network.py": check, "train.py": program}
+    told = findings(migrate(files, RULE))
+    assert [str(one.path) for one in told] == ["inputs.py"]
+
+
+def test_shapes_of_another_library_are_not_ours() -> None:
+    assert check_unchanged("assert x.shape.as_list() == [None, 3]\n", RULE) == []

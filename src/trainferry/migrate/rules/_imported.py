@@ -24,6 +24,19 @@ def imported_files(file: File) -> Iterator[File]:
             yield from _nearest(file, name)
 
 
+def files_together(file: File) -> Iterator[File]:
+    """The file, those that it imports or that import it, and those that another imports with it."""
+    found = {id(one): one for one in (file, *file.once(_imported))}
+    for other in file.project.files:
+        if any(one is file for one in other.once(_imported)):
+            found |= {id(one): one for one in (other, *other.once(_imported))}
+    yield from found.values()
+
+
+def _imported(file: File) -> list[File]:
+    return [*imported_files(file)]
+
+
 def _nearest(file: File, module: str) -> list[File]:
     """Files that may be this module; of several, those that share most of the path."""
     folder, _, rest = module.partition(".")

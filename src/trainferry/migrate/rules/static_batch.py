@@ -12,6 +12,9 @@ A function that serves training and evaluation with a switch gets `drop_remainde
 Where it is a parameter of the function around, the calls of that function are changed and told.
 Where the steps of an epoch are rounded up, `ceil(samples / batch_size)`, the last one would find no
 batch any more, which is told with the edit: round down.
+Where the project compares the sizes of a tensor with an open batch, as in
+`assert x.shape.as_list() == [None, 64]`, the batch size stands there from then on, which is told at
+that line.
 
 By hand: batches for evaluation and prediction (pad to a full batch, and leave what was added out
 of the score), those where it is not known what they feed, and values that are not written out.
@@ -29,10 +32,19 @@ from collections.abc import Iterator
 from trainferry.migrate.file import File, Function
 from trainferry.migrate.find import Call
 from trainferry.migrate.phases import Phase, phase_of, phase_switch
-from trainferry.migrate.rule import Concern, Finding, Outcome, on_call, on_file
-from trainferry.migrate.rules._dataflow import constant, is_endless, is_fixed_shape, text_in_line
+from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_call, on_file
+from trainferry.migrate.rules._dataflow import (
+    constant,
+    functions_of_pipelines,
+    is_endless,
+    is_fixed_shape,
+    text_in_line,
+)
+from trainferry.migrate.rules._device_code import is_on_device, is_test
 from trainferry.migrate.rules._handed_down import Given, handed_down, parameter_around
 from trainferry.migrate.rules._host_sessions import is_in_test
+from trainferry.migrate.rules._imported import files_together
+from trainferry.migrate.rules._open_shapes import open_shapes, what_stands_there
 from trainferry.migrate.rules._rounded_up import rounded_up
 
 CONCERN = Concern.RUN
@@ -89,6 +101,34 @@ def unknown_batch(file: File) -> Iterator[Finding]:
                 "if this is a `tf.data` dataset that feeds training, add `drop_remainder=True`"
             )
             yield Finding(call, Outcome.BY_HAND, message, concern=Concern.SPEED)
+
+
+@on_file
+def open_batch_compared(file: File) -> Iterator[Finding]:
+    """Comparisons with a batch that is open no more, in files that changed batches may reach."""
+    found = [] if is_test(file) else [*open_shapes(file)]
+    around = files_together(file) if found else ()
+    made = [one for other in around for one in other.once(_made_static)]
+    pipeline = functions_of_pipelines(file) if made else set()
+    for one in found if made else ():
+        may_be_reached = is_on_device(file, one.node) or any(home is file for home, _ in made)
+        if not may_be_reached or any(above in pipeline for above in file.parents(one.node)):
+            continue
+        message = what_stands_there(file, one, made)
+        concern = Concern.RUN if one.stops else Concern.TIDY
+        yield Finding(Spot(file.source, one.node), Outcome.BY_HAND, message, concern=concern)
+
+
+def _made_static(file: File) -> list[tuple[File, str]]:
+    """The batches of a file that get one size now: the file, and the text of the size."""
+    methods = (one for name in ("batch", "padded_batch") for one in file.method_calls(name))
+    calls = (call for call in (*file.calls, *methods) if call.name in _PLACES)
+    found = []
+    for call in calls:
+        if any(one.edits for one in static_batch(call, file)):
+            size = call.argument(_PLACES[call.name][0], "batch_size")
+            found.append((file, "" if size is None else text_in_line(file, size)))
+    return found
 
 
 def _by_what_it_feeds(
