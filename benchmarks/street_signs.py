@@ -28,6 +28,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from trainferry.train.data.render.shards import EnoughError
 from trainferry.train.data.render.signs.make import SignsOptions, render_signs
 from trainferry.train.data.render.signs.street import without_accents
 from trainferry.train.data.signs.charset import fsns_charset, write_charset
@@ -92,10 +93,6 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-class TimeIsUpError(Exception):
-    """Rendering has to end; files that are written so far are whole, and enough."""
-
-
 def render(
     folder: Path,
     split: str,
@@ -110,20 +107,20 @@ def render(
         return
     folder.mkdir(parents=True, exist_ok=True)
     write_charset(fsns_charset(), folder)
-    began = time.monotonic()
+    told = 0
 
     def progress(done: int, whole: int) -> None:
-        if done == whole or done % 20_000 == 0:
+        nonlocal told
+        if done == whole or done >= told + 20_000:
+            told = done
             tell(f"{done:,} of {whole:,} signs of {split}")
-        now = time.monotonic()
-        of_a_file = (now - began) * min(1.0, processes * shard / done)
-        if now + 2 * of_a_file > until and done < whole:  # each process has two before it ends
-            raise TimeIsUpError
+        if time.monotonic() > until and done < whole and has_records(folder, split):
+            raise EnoughError
 
     options = SignsOptions(count=count, split=split, processes=processes, shard=shard)
     try:
         render_signs(options, folder, progress)
-    except TimeIsUpError:
+    except EnoughError:
         tell(f"the time for signs of {split} is up")
     tell(f"{len(list((folder / 'tfrecords').glob(f'{split}_*.tfrecords')))} files of {split}")
 

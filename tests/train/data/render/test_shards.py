@@ -9,7 +9,7 @@ import pytest
 
 from trainferry.errors import DataError
 from trainferry.train.data.render.rendered_set import Shard, plan_shards
-from trainferry.train.data.render.shards import Draw, Drawn, render_shards
+from trainferry.train.data.render.shards import Draw, Drawn, EnoughError, render_shards
 from trainferry.train.data.tfrecord import RecordFile
 
 pytest.importorskip("cv2")
@@ -63,6 +63,21 @@ def test_when_somebody_stops_it_no_file_stays(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         render_shards(Numbers(), shards, 1, stop)
     assert files_in(shards) == []
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_when_it_is_enough_whole_files_stay(tmp_path: Path, processes: int) -> None:
+    shards = plan_shards(tmp_path, "train", 2_000, 100)
+
+    def enough(_done: int, _total: int) -> None:
+        if any(shard.path.exists() for shard in shards):
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        render_shards(Numbers(), shards, processes, enough)
+    assert files_in(shards)
+    for path in files_in(shards):
+        assert len(RecordFile(path)) == 100
 
 
 def files_in(shards: list[Shard]) -> list[Path]:

@@ -24,6 +24,10 @@ _TELL_EVERY = 50
 _LOOK_SECONDS = 0.2
 
 
+class EnoughError(Exception):
+    """Raised by whoever is told of the progress and wants no more: files that are whole stay."""
+
+
 class Drawn(NamedTuple):
     """A sample as it is stored, and the font that it is lettered in."""
 
@@ -46,7 +50,7 @@ def render_shards(
 ) -> Counter[str]:
     """Render every file, on all cores for 0 processes, or none; return how often fonts were used.
 
-    Where that ends early, no file stays: part of a data set would stand in the way of the next try.
+    Where that fails, no file stays: part of a data set would stand in the way of the next try.
     """
     processes = min(processes or os.cpu_count() or 1, len(shards))
     counts: Counter[str] = Counter()
@@ -58,6 +62,8 @@ def render_shards(
         with closing(each):
             for used in each:
                 counts.update(used)
+    except EnoughError:
+        raise
     except BaseException:
         for shard in shards:
             shard.path.unlink(missing_ok=True)
