@@ -196,7 +196,7 @@ def pillow_contender(records: Any, batch: int) -> Work:  # noqa: ANN401 - of a l
     import numpy as np
     from PIL import Image
 
-    from trainferry.train.data.photos.crop import sample_distorted_box
+    from trainferry.train.data.photos.sampling import sample_distorted_box
     from trainferry.train.recipe.tasks import PhotoPicture
 
     settings, mean = PhotoPicture(), np.array(MEAN, np.float32)

@@ -87,12 +87,9 @@ def run(arguments: argparse.Namespace) -> int:
         recipe = _as_started(arguments, recipe, group, say)
         built = _build(arguments, recipe, device, group, say)
         ended = train_run(built, describe_device(device), switches)
-    status = exit_status(ended.reason)
     if place.rank == 0:
         _print_result(arguments, built, ended)
-        if status:
-            say(f"the same command goes on from step {ended.step}")
-    return status
+    return exit_status(ended.reason)
 
 
 def _print_result(arguments: argparse.Namespace, built: Run, ended: Ended) -> None:
@@ -134,6 +131,7 @@ def _train_shown(built: Run, device: str, switches: Sequence[Switch], stop: Stop
     from trainferry.train.debug.attach import attach_observers
     from trainferry.train.journal import Journal, Started
     from trainferry.train.loop import train
+    from trainferry.train.stop import exit_status
     from trainferry.train.tensorboard import open_board
 
     board = open_board(built.folder, built.validation)
@@ -155,12 +153,15 @@ def _train_shown(built: Run, device: str, switches: Sequence[Switch], stop: Stop
         }
         tell(Started(built.step, built.recipe.schedule.steps, device, facts))
         with contextlib.closing(attach_observers(built, switches, tell)) as observers:
-            return train(built, tell, observers, stop.reason)
+            ended = train(built, tell, observers, stop.reason)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_stopped(built)) from None
     finally:
         for output in outputs:
             output.close()
+    if exit_status(ended.reason):
+        _say(f"the same command goes on from step {ended.step}")
+    return ended
 
 
 def _as_started(

@@ -18,17 +18,19 @@ from trainferry.errors import PictureError
 from trainferry.train.data.aligned_resize import resize_middle
 from trainferry.train.data.legacy_resize import resize_legacy
 from trainferry.train.data.photos.crop import (
-    Box,
-    Corners,
     draw_training,
     evaluation_picture,
     evaluation_size,
     make_training,
     prepare_evaluation,
+    training_picture,
+)
+from trainferry.train.data.photos.sampling import (
+    Box,
+    Corners,
     sample_canvas_box,
     sample_distorted_box,
     sample_resized_box,
-    training_picture,
 )
 from trainferry.train.data.pictures import decode_picture, encode_jpeg, encode_png
 from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture

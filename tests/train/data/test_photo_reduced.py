@@ -15,13 +15,8 @@ from tests.train.data.samples import decoders_without, picture, saved
 from tests.train.data.test_photo_crop import draw
 from trainferry.errors import PictureError
 from trainferry.train.data.jpeg_region import find_frame
-from trainferry.train.data.photos.crop import (
-    Box,
-    Draw,
-    choose_scale,
-    evaluation_picture,
-    make_training,
-)
+from trainferry.train.data.photos.crop import Draw, choose_scale, evaluation_picture, make_training
+from trainferry.train.data.photos.sampling import Box
 from trainferry.train.data.pictures import Picture, decode_picture, encode_png
 from trainferry.train.recipe.tasks import PhotoPicture
 

@@ -14,7 +14,7 @@ from typing import Any
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import Picture, decode_picture, encode_png, resize_picture
-from trainferry.train.data.tfrecord import RecordFile, RecordWriter, has_records
+from trainferry.train.data.tfrecord import RecordFile, RecordWriter, count_files, has_records
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.words.alphabet import LATIN36, Alphabet, add_alphabet
 from trainferry.train.data.words.records import Layout
@@ -45,7 +45,7 @@ class PackReport:
         return dict(Counter(reason.partition(":")[0] for _, reason in self.skipped))
 
     def summary(self) -> str:
-        files = f"{len(self.files)} record file{'' if len(self.files) == 1 else 's'}"
+        files = count_files(self.files)
         lines = [f"wrote {self.written:,} words to {files}"]
         if self.kept_files:
             lines.append(f"{self.kept_files} of the files were finished before and kept")

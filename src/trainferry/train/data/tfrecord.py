@@ -178,6 +178,11 @@ def find_records(folder: Path, split: str) -> list[Path]:
     )
 
 
+def count_files(files: Sequence[Path]) -> str:
+    """Say how many record files there are."""
+    return "1 record file" if len(files) == 1 else f"{len(files)} record files"
+
+
 def has_records(folder: Path, split: str) -> bool:
     """Tell whether there are files of a split at all."""
     return any(

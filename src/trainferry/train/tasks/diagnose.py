@@ -11,6 +11,12 @@ from trainferry.train.tasks.task import Snapshot
 PATIENCE_STEPS = 1500
 _NEARLY_ALL = 0.97
 _NEARLY_NONE = 0.03
+RAN_AWAY = (
+    "The weights or the numbers have run out of range; `--debug overflow` names the layer. "
+    "Try a lower learning rate, a longer warm-up or gradient clipping; with fp16 try bf16 "
+    "or fp32. A run keeps its recipe: start a new one with other values, from the weights "
+    "of this one with --init-from."
+)
 
 
 def diagnose_reading(recent: Sequence[Snapshot]) -> str | None:
@@ -22,12 +28,7 @@ def diagnose_reading(recent: Sequence[Snapshot]) -> str | None:
         return None
     last = recent[-1]
     if not math.isfinite(last.loss):
-        return (
-            "The weights or the numbers have run out of range; `--debug overflow` names the layer. "
-            "Try a lower learning rate, a longer warm-up or gradient clipping; with fp16 try bf16 "
-            "or fp32. A run keeps its recipe: start a new one with other values, from the weights "
-            "of this one with --init-from."
-        )
+        return RAN_AWAY
     if steps := _lasting(recent, [s.empty_share >= _NEARLY_ALL for s in recent]):
         return (
             f"Nothing has been read for {steps} steps while the loss {_movement(recent)}: the "

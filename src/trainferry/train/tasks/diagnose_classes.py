@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trainferry.train.tasks.diagnose import PATIENCE_STEPS
+from trainferry.train.tasks.diagnose import PATIENCE_STEPS, RAN_AWAY
 from trainferry.train.tasks.task import Snapshot
 
 _FEW = 0.03
@@ -23,12 +23,7 @@ def diagnose_classes(recent: Sequence[Snapshot], classes: int) -> str | None:
         return None
     last = recent[-1]
     if not math.isfinite(last.loss):
-        return (
-            "The weights or the numbers have run out of range; `--debug overflow` names the layer. "
-            "Try a lower learning rate, a longer warm-up or gradient clipping; with fp16 try bf16 "
-            "or fp32. A run keeps its recipe: start a new one with other values, from the weights "
-            "of this one with --init-from."
-        )
+        return RAN_AWAY
     lately = _lately(recent)
     return _plateau(lately, classes) if lately else None
 

@@ -16,7 +16,8 @@ from torch import Tensor
 
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.batch import Batch
-from trainferry.train.data.photos.crop import Box, Draw
+from trainferry.train.data.photos.crop import Draw
+from trainferry.train.data.photos.sampling import Box
 from trainferry.train.data.pictures import JPEG_END, Picture, decode_picture
 from trainferry.train.kernels.cut import Part, cut_parts
 from trainferry.train.recipe.tasks import PhotoPicture

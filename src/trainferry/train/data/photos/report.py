@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trainferry.train.data.tfrecord import count_files
+
 
 @dataclass
 class PhotoReport:
@@ -30,7 +32,7 @@ class PhotoReport:
 
     def summary(self) -> str:
         splits = " and ".join(f"{count:,} {name}" for name, count in self.written.items())
-        files = f"{len(self.files)} record file{'' if len(self.files) == 1 else 's'}"
+        files = count_files(self.files)
         lines = [f"wrote {splits} photographs to {files}", *self.notes]
         if self.kept_files:
             lines.append(f"{self.kept_files} of the files were finished before and kept")

@@ -23,7 +23,7 @@ from trainferry.train.data.pictures import Picture, decode_picture, encode_png
 from trainferry.train.data.signs.charset import Charset, fsns_charset, read_charset, write_charset
 from trainferry.train.data.signs.records import SIDE, VIEWS, build_sign
 from trainferry.train.data.signs.views import place_views
-from trainferry.train.data.tfrecord import RecordWriter, has_records
+from trainferry.train.data.tfrecord import RecordWriter, count_files, has_records
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.workers import map_in_processes
 
@@ -64,7 +64,7 @@ class FsnsReport:
         return dict(Counter(reason.partition(":")[0] for _, reason in self.skipped).most_common())
 
     def summary(self) -> str:
-        files = f"{len(self.files)} record file{'' if len(self.files) == 1 else 's'}"
+        files = count_files(self.files)
         lines = [f"wrote {self.written:,} signs to {files}"]
         lines += [
             f"    {self.views[count]:,} with {count} view{'s' if count > 1 else ''}"
