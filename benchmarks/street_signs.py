@@ -297,7 +297,7 @@ def read_signs_of(arguments: argparse.Namespace, data: Path) -> tuple[list[Readi
                 for (valid, position, truth), read in zip(rows, task.read(logits), strict=True)
                 if valid
             ]
-    scores = {**score.values(), "confused": score.details()["confused"], "step": opened.step}
+    scores = {**score.values(), "confused": score.details()["confused"][:10], "step": opened.step}
     return found, scores
 
 

@@ -56,14 +56,15 @@ def rows_of(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def test_all_checkpoints_stand_in_the_table_of_the_originals(
+def test_all_checkpoints_stand_in_one_table(
     run: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert evaluate(run, data, "--all") == 0
     head, *rows = capsys.readouterr().out.splitlines()
-    assert head.split() == ["step", "epoch", "top-1", "top-5", "loss", "samples", "saved"]
+    names = ["step", "epoch", "top-1", "top-5", "macro", "F1", "loss", "samples", "saved"]
+    assert head.split() == names
     assert [row.split()[:2] for row in rows] == [["7", "4.00"], ["21", "12.00"]]
-    assert [row.split()[5] for row in rows] == [str(SAMPLES)] * 2
+    assert [row.split()[6] for row in rows] == [str(SAMPLES)] * 2
 
 
 def test_all_checkpoints_of_a_run_with_one_are_a_table_alone(
@@ -96,6 +97,9 @@ def test_each_photograph_is_scored_once_whatever_the_batch(
         assert sum(each["right"] for each in row["classes"]) == right
         assert np.array(row["matrix"]).sum() == SAMPLES
         assert sum(pair["times"] for pair in row["confused"]) == SAMPLES - right
+        assert sum(each["named"] for each in row["classes"]) == SAMPLES
+        recalls = [each["recall"] for each in row["classes"] if each["samples"]]
+        assert row["macro_recall"] == pytest.approx(sum(recalls) / CLASSES)
 
 
 def test_few_classes_are_told_one_by_one(
@@ -114,7 +118,9 @@ def test_many_classes_are_told_only_when_asked_for(
 ) -> None:
     monkeypatch.setattr("trainferry.cli.evaluate.FEW_CLASSES", 3)
     assert evaluate(run, data) == 0
-    assert "most often taken for" not in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "most often taken for" not in shown
+    assert "every class counts alike" in shown
     assert evaluate(run, data, "--per-class") == 0
     assert "most often taken for" in capsys.readouterr().out
 

@@ -95,9 +95,8 @@ def test_scores_do_not_depend_on_batches_or_processes(
         merged.merge(part)
     for score in (loaded, merged):
         assert score.values() == pytest.approx(whole.values(), rel=1e-6)
-        assert [(row["samples"], row["right"]) for row in score.details()["classes"]] == [
-            (row["samples"], row["right"]) for row in whole.details()["classes"]
-        ]
+        assert score.counts.averages() == whole.counts.averages()
+        assert score.counts.rows() == whole.counts.rows()
     assert merged.details() == whole.details()
     assert merged.examples() == whole.examples()
 
@@ -158,14 +157,19 @@ def test_details_tell_every_class_and_what_it_is_taken_for(background: bool) -> 
         "label": 1,
         "name": "cat",
         "samples": 3,
+        "named": 2,
         "right": 1,
-        "top1": pytest.approx(1 / 3),
+        "precision": 1 / 2,
+        "recall": 1 / 3,
+        "f1": 2 / 5,
         "taken_for": "dog",
         "times": 2,
     }
     assert rows["dog"]["taken_for"] is None
     assert rows["bee"]["label"] == 8
-    assert rows["bee"]["top1"] is None
+    assert rows["bee"]["precision"] is rows["bee"]["recall"] is rows["bee"]["f1"] is None
+    assert rows["cow"]["precision"] is None
+    assert rows["cow"]["f1"] == 0
     assert [(pair["truth"], pair["read"], pair["times"]) for pair in details["confused"]] == [
         ("cat", "dog", 2),
         ("cow", "cat", 1),
@@ -180,6 +184,19 @@ def test_details_tell_every_class_and_what_it_is_taken_for(background: bool) -> 
         [1, 0, 0],
     ]
     assert matrix.sum() == 6
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_averages_stand_among_the_values_with_what_they_leave_out(background: bool) -> None:
+    values = confused_score(background).values()
+    # A cow was never named: its precision adds 0.
+    assert values["macro_precision"] == pytest.approx((1 / 2 + 1 / 2 + 0) / 3)
+    assert values["macro_recall"] == pytest.approx((1 / 3 + 1 + 0) / 3)
+    assert values["macro_f1"] == pytest.approx((2 / 5 + 2 / 3 + 0) / 3)
+    assert values["weighted_precision"] == pytest.approx((3 / 2 + 2 / 2 + 0) / 6)
+    assert values["weighted_f1"] == pytest.approx((3 * 2 / 5 + 2 * 2 / 3 + 0) / 6)
+    assert values["classes_never_named"] == 1
+    assert values["classes_without_samples"] == len(NAMES) - 3
 
 
 def test_confusions_that_are_not_known_for_all_samples_are_not_told() -> None:

@@ -177,10 +177,43 @@ def test_confused_characters_and_worst_words_are_ranked() -> None:
         ("x", "yz"),
     ]:
         mistakes.add(truth, read)
-    assert mistakes.most_confused()[0] == ("o", "0", 3)
-    assert ("t", "", 1) in mistakes.most_confused()
+    assert mistakes.confused() == [("o", "0", 3), ("", "y", 1), ("t", "", 1), ("x", "z", 1)]
     assert mistakes.worst_words()[0] == ("x", "yz")
     assert ("fine", "fine") not in mistakes.worst_words()
+
+
+def test_every_character_is_scored_the_worst_first() -> None:
+    mistakes = Mistakes()
+    for truth, read in [("aab", "aab"), ("ab", "bb"), ("c", ""), ("", "d")]:
+        mistakes.add(truth, read)
+    rows = {row["character"]: row for row in mistakes.characters()}
+    assert list(rows) == ["c", "d", "a", "b"]
+    assert rows["a"] == {
+        "character": "a",
+        "samples": 3,
+        "named": 2,
+        "right": 2,
+        "precision": 1,
+        "recall": 2 / 3,
+        "f1": 4 / 5,
+    }
+    assert (rows["b"]["samples"], rows["b"]["named"], rows["b"]["right"]) == (2, 3, 2)
+    assert (rows["c"]["precision"], rows["c"]["recall"], rows["c"]["f1"]) == (None, 0, 0)
+    assert (rows["d"]["precision"], rows["d"]["recall"], rows["d"]["f1"]) == (0, None, 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(words, words), max_size=8))
+def test_characters_are_as_many_as_were_written_and_read(pairs: list[tuple[str, str]]) -> None:
+    mistakes = Mistakes()
+    for truth, read in pairs:
+        mistakes.add(truth, read)
+    written, got = ("".join(part) for part in zip(*pairs, strict=True)) if pairs else ("", "")
+    rows = mistakes.characters()
+    assert {row["character"] for row in rows} == set(written + got)
+    for row in rows:
+        assert row["samples"] == written.count(row["character"])
+        assert row["named"] == got.count(row["character"])
 
 
 def test_only_the_worst_words_are_kept() -> None:
@@ -198,5 +231,6 @@ def test_mistakes_of_two_parts_add_up() -> None:
             part.add(truth, read)
             whole.add(truth, read)
     one.merge(two)
-    assert one.most_confused() == whole.most_confused()
+    assert one.confused() == whole.confused()
+    assert one.characters() == whole.characters()
     assert {word for word, _ in one.worst_words()} == {"cat", "dog", "cow"}

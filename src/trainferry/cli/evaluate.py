@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trainferry.cli.evaluate_table import (
+from trainferry.cli.evaluate_classes import (
     FEW_CLASSES,
+    class_averages,
     class_table,
     confused_classes,
-    photo_table,
-    word_mistakes,
-    word_table,
 )
+from trainferry.cli.evaluate_table import photo_table, word_table
+from trainferry.cli.evaluate_texts import text_mistakes
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif protocol is not None:
         _print_lines(word_table(rows))
         if not arguments.all and rows[0]["confused"]:
-            _print_lines(word_mistakes(rows[0]))
+            _print_lines(text_mistakes(rows[0]))
         print(f"protocol {protocol.name}: {protocol.rule}", file=sys.stderr)
     else:
         _print_lines(photo_table(rows))
@@ -149,6 +149,7 @@ def _print_classes(row: dict[str, Any], *, per_class: bool) -> None:
     seen = [each for each in row["classes"] if each["samples"]]
     if per_class or len(seen) <= FEW_CLASSES:
         _print_lines(["", *class_table(row)])
+    _print_lines(["", *class_averages(row)])
     if row["confused"]:
         _print_lines(["", *confused_classes(row)])
 

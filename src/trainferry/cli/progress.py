@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 _PLAIN_SECONDS = 5.0
+# Beginnings of names; the journal has the others.
+_SHOWN_SCORES = ("top", "sequence_", "character_", "edit_")
 _WIDE = 110  # columns of a terminal that has room for every figure
 
 
@@ -137,7 +139,7 @@ def _scores(event: Evaluated) -> str:
     shares = "  ".join(
         f"{name.replace('_', ' ')} {values[name]:.2%}"
         for name in values
-        if name not in ("loss", "samples", "left_out", "impossible", "unreadable", "empty")
+        if name.startswith(_SHOWN_SCORES)
     )
     word = "taken for" if "top1" in event.scores else "read as"
     read = ", ".join(f"{each.truth!r} {word} {each.read!r}" for each in event.examples[:3])

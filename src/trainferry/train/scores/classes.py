@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from trainferry.train.scores.class_counts import ClassCounts
 from trainferry.train.tasks.task import Example
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ _SUMS = ("samples", "right", "right_in_five", "loss", "unreadable")
 class ClassScore:
     """Counts what was answered and keeps a few samples, mistakes first.
 
-    `state` tells the sums and the samples and right answers of every class; which class was
-    taken for which is known for what this score has seen or merged.
+    `state` tells the sums and the counts of every class; which class was taken for which is
+    known for what this score has seen or merged.
     """
 
     task: Classify
@@ -43,15 +44,13 @@ class ClassScore:
     right_in_five: float = 0.0
     loss: float = 0.0
     unreadable: float = 0.0
-    _samples_of: NDArray[np.int64] = field(init=False)
-    _right_of: NDArray[np.int64] = field(init=False)
+    counts: ClassCounts = field(init=False)
     _taken_for: Counter[tuple[int, int]] = field(default_factory=Counter, init=False)
     _mistakes: list[Example] = field(default_factory=list, init=False)
     _hits: list[Example] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
-        self._samples_of = np.zeros(self.task.outputs, np.int64)
-        self._right_of = np.zeros(self.task.outputs, np.int64)
+        self.counts = ClassCounts.none(self.task.outputs)
 
     @property
     def primary(self) -> str:
@@ -73,8 +72,7 @@ class ClassScore:
         self.right_in_five += int(five.cpu().numpy()[valid].sum())
         self.loss += float(losses.cpu().numpy()[valid].astype(np.float64).sum())
         self.unreadable += int(batch.skipped)
-        self._samples_of += np.bincount(truths, minlength=self.task.outputs)
-        self._right_of += np.bincount(truths[right], minlength=self.task.outputs)
+        self.counts += ClassCounts.count(truths, answered, right, self.task.outputs)
         self._taken_for.update(zip(truths[~right].tolist(), answered[~right].tolist(), strict=True))
         self._keep_examples(
             batch.positions.cpu().numpy()[valid],
@@ -86,8 +84,7 @@ class ClassScore:
     def merge(self, other: Self) -> None:
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self._samples_of += other._samples_of
-        self._right_of += other._right_of
+        self.counts += other.counts
         self._taken_for.update(other._taken_for)
         self._mistakes = _first(self._mistakes + other._mistakes)
         self._hits = _first(self._hits + other._hits)
@@ -95,8 +92,11 @@ class ClassScore:
     def state(self) -> dict[str, float]:
         return {
             **{name: float(getattr(self, name)) for name in _SUMS},
-            **{f"samples/{each}": float(n) for each, n in enumerate(self._samples_of)},
-            **{f"right/{each}": float(n) for each, n in enumerate(self._right_of)},
+            **{
+                f"{name}/{each}": float(times)
+                for name, counted in vars(self.counts).items()
+                for each, times in enumerate(counted)
+            },
         }
 
     def load_state(self, state: Mapping[str, float]) -> None:
@@ -104,33 +104,43 @@ class ClassScore:
         for name in _SUMS:
             setattr(self, name, state[name])
         classes = range(self.task.outputs)
-        self._samples_of = np.array([state[f"samples/{each}"] for each in classes], np.int64)
-        self._right_of = np.array([state[f"right/{each}"] for each in classes], np.int64)
+        self.counts = ClassCounts(
+            **{
+                name: np.array([state[f"{name}/{each}"] for each in classes], np.int64)
+                for name in vars(self.counts)
+            }
+        )
 
     def values(self) -> dict[str, float]:
-        """Return the shares of samples named right, the mean loss of the task, and the counts.
+        """Return the shares named right, averages over classes, the mean loss, and the counts.
 
-        Without samples the scores are 0.
+        Without samples the scores are 0. The background has none, and is not counted as a class
+        without samples.
         """
         divisor = max(self.samples, 1.0)
         return {
             "top1": self.right / divisor,
             "top5": self.right_in_five / divisor,
+            **self.counts.averages(),
             "loss": self.loss / divisor,
             "samples": self.samples,
             "unreadable": self.unreadable,
+            "classes_never_named": float(self.counts.never_named().sum()),
+            "classes_without_samples": float(
+                (self.counts.samples[int(self.task.background) :] == 0).sum()
+            ),
         }
 
     def examples(self) -> list[Example]:
         return (self._mistakes + self._hits)[:EXAMPLES]
 
     def details(self) -> dict[str, Any]:
-        """Return each class with its score, the confused pairs, and the confusion matrix.
+        """Return each class with its scores, the confused pairs, and the confusion matrix.
 
         Rows of the matrix are the truth. Pairs and matrix are left out, as None, where they are
         not known for all samples, and the matrix of many classes, which `confused` tells.
         """
-        known = sum(self._taken_for.values()) == self._samples_of.sum() - self._right_of.sum()
+        known = sum(self._taken_for.values()) == (self.counts.samples - self.counts.right).sum()
         is_small = self.task.outputs <= LARGEST_MATRIX
         return {
             "classes": self._class_rows(known),
@@ -140,7 +150,7 @@ class ClassScore:
 
     def matrix(self) -> NDArray[np.int64]:
         """Return how often a class (row) was answered with a class (column), K K."""
-        matrix = np.diag(self._right_of)
+        matrix = np.diag(self.counts.right)
         for (truth, answer), times in self._taken_for.items():
             matrix[truth, answer] += times
         return matrix
@@ -150,20 +160,11 @@ class ClassScore:
         for (truth, answer), times in _ranked(self._taken_for) if known else ():
             commonest.setdefault(truth, (self.task.names[answer], times))
         rows = []
-        for each, name in enumerate(self.task.names):
-            samples, right = int(self._samples_of[each]), int(self._right_of[each])
+        for each, scored in enumerate(self.counts.rows()):
+            label, name = each + self.task.first_label, self.task.names[each]
             taken_for, times = commonest.get(each, (None, 0))
-            rows.append(
-                {
-                    "label": each + self.task.first_label,
-                    "name": name,
-                    "samples": samples,
-                    "right": right,
-                    "top1": right / samples if samples else None,
-                    "taken_for": taken_for,
-                    "times": times,
-                }
-            )
+            about = {"taken_for": taken_for, "times": times}
+            rows.append({"label": label, "name": name, **scored, **about})
         return rows
 
     def _confused(self) -> list[dict[str, Any]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
+from trainferry.train.scores.class_counts import ClassCounts
 from trainferry.train.scores.words import edit_similarity
 
 KEPT_WORDS = 20
@@ -14,17 +15,18 @@ KEPT_WORDS = 20
 
 @dataclass
 class Mistakes:
-    """Collects misread words. A missing or added character is told as `""`."""
+    """Counts characters beside what was read of them. A missing or added one is told as `""`."""
 
-    confusions: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _pairs: Counter[tuple[str, str]] = field(default_factory=Counter)
     _worst: list[tuple[float, int, str, str]] = field(default_factory=list)
     _words: int = 0
 
     def add(self, truth: str, read: str) -> None:
         self._words += 1
         if truth == read:
+            self._pairs.update(zip(truth, truth, strict=True))
             return
-        self.confusions.update(pair for pair in align(truth, read) if pair[0] != pair[1])
+        self._pairs.update(align(truth, read))
         # The order of arrival decides between equally bad words: the first ones stay.
         entry = (-edit_similarity(truth, read), -self._words, truth, read)
         keep = heapq.heappush if len(self._worst) < KEPT_WORDS else heapq.heappushpop
@@ -32,14 +34,31 @@ class Mistakes:
 
     def merge(self, other: Self) -> None:
         self._words += other._words
-        self.confusions.update(other.confusions)
+        self._pairs.update(other._pairs)
         self._worst = heapq.nlargest(KEPT_WORDS, self._worst + other._worst)
         heapq.heapify(self._worst)
 
-    def most_confused(self, count: int = 20) -> list[tuple[str, str, int]]:
-        """Return truth, reading and how often, most often first."""
-        ranked = sorted(self.confusions.items(), key=lambda entry: (-entry[1], entry[0]))
-        return [(truth, read, times) for (truth, read), times in ranked[:count]]
+    def confused(self) -> list[tuple[str, str, int]]:
+        """Return truth, reading and how often, of all that is wrong, most often first."""
+        ranked = sorted(self._pairs.items(), key=lambda entry: (-entry[1], entry[0]))
+        return [(truth, read, times) for (truth, read), times in ranked if truth != read]
+
+    def characters(self) -> list[dict[str, Any]]:
+        """Return each character with its counts and scores, the worst F1 first, ready for JSON."""
+        names = sorted({character for pair in self._pairs for character in pair} - {""})
+        places = {character: place for place, character in enumerate(names)}
+        counts = ClassCounts.none(len(names))
+        for (truth, read), times in self._pairs.items():
+            if truth:
+                counts.samples[places[truth]] += times
+            if read:
+                counts.named[places[read]] += times
+            if truth == read:
+                counts.right[places[truth]] += times
+        scored = [
+            {"character": name, **row} for name, row in zip(names, counts.rows(), strict=True)
+        ]
+        return sorted(scored, key=lambda row: row["f1"])
 
     def worst_words(self) -> list[tuple[str, str]]:
         """Return truth and reading of the words that were read worst, the worst first."""

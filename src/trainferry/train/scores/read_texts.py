@@ -51,11 +51,12 @@ class ReadTexts:
         return (self._wrong + self._right)[:EXAMPLES]
 
     def details(self) -> dict[str, Any]:
-        """Return characters most often taken for others, and the texts read worst."""
+        """Return each character, which is taken for which, and the texts read worst."""
         return {
+            "characters": self.mistakes.characters(),
             "confused": [
                 {"truth": truth, "read": read, "times": times}
-                for truth, read, times in self.mistakes.most_confused(10)
+                for truth, read, times in self.mistakes.confused()
             ],
             "worst": [
                 {"truth": truth, "read": read} for truth, read in self.mistakes.worst_words()
