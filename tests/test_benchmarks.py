@@ -32,6 +32,13 @@ def test_the_input_pipeline_is_measured_without_tensorflow(tmp_path: Path) -> No
     assert all(rate["job"] in done.stdout for rate in rates)
 
 
+def test_both_readers_of_lmdb_files_are_measured(tmp_path: Path) -> None:
+    pytest.importorskip("lmdb")
+    report, done = _run("lmdb_read.py", tmp_path, *("--count", 200, "--rounds", 2))
+    assert [len(rates) for rates in report.values()] == [2, 2]
+    assert all(name in done.stdout for name in report)
+
+
 @pytest.mark.slow
 def test_recipes_of_photographs_are_measured_whole_and_scaled(tmp_path: Path) -> None:
     recipes = ("--recipes", "resnet50_photos", "resnet50", "--noise", 3)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.train.data.lmdb_files import word_entries, write_lmdb
 from tests.train.data.samples import picture, write_words
 from trainferry.cli import data
 from trainferry.cli.parser import Parser
@@ -32,6 +33,44 @@ def test_a_folder_is_packed_checked_and_unpacked(
     assert _run("unpack", tmp_path / "records", "--to", tmp_path / "back") == 0
     assert "wrote 1 pictures" in capsys.readouterr().out
     assert (tmp_path / "back" / "a.jpg").read_bytes() == (source / "a.jpg").read_bytes()
+
+
+def test_another_label_file_is_read_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "pictures"
+    source.mkdir()
+    (source / "a.jpg").write_bytes(encode_jpeg(picture(), 80))
+    (source / "gt.txt").write_text('a.jpg, "Ferry"\nno words\n')
+
+    assert _run("folder", source, "--to", tmp_path / "found", "--json") == 0
+    shown = capsys.readouterr()
+    assert 'reading gt.txt as lines of ICDAR: `file, "text"`' in shown.err
+    facts = json.loads(shown.out)
+    assert (facts["written"], facts["read_as"]) == (1, "quoted")
+    assert facts["examples"] == [["gt.txt:2", 'line that is not `file, "text"`: no words']]
+
+    assert _run("folder", source, "--labels", source / "gt.txt", "--to", tmp_path / "asked") == 0
+    with pytest.raises(DataError, match=r"no `gt.txt` here") as caught:
+        _run("folder", source, "--labels", "gt.txt", "--to", tmp_path / "out")
+    assert caught.value.hint == f"pass --labels {source / 'gt.txt'}"
+
+
+def test_lmdb_files_are_packed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    word = (encode_jpeg(picture(), 80), "Ferry")
+    write_lmdb(tmp_path / "sets" / "a", word_entries([word]))
+    write_lmdb(tmp_path / "sets" / "b", word_entries([word, word]), {b"more": b"x"})
+    assert _run("lmdb", tmp_path / "sets", "--to", tmp_path / "out", "--json") == 0
+    shown = capsys.readouterr()
+    assert "reading 3 words from 2 LMDB files" in shown.err
+    assert "2  sets/b, in 6 entries where 5 should be" in shown.err
+    facts = json.loads(shown.out)
+    assert facts["written"] == 3
+    assert [source["samples"] for source in facts["sources"]] == [1, 2]
+
+    assert _run("lmdb", *sorted((tmp_path / "sets").iterdir()), "--to", tmp_path / "two") == 0
+    assert "wrote 3 words to 2 record files" in capsys.readouterr().out
+    assert _run("check", tmp_path / "two", "--processes", "1") == 0
 
 
 @pytest.mark.parametrize("kind", ["words", "signs"])
@@ -126,7 +165,9 @@ def test_a_missing_split_is_an_error_with_a_hint(tmp_path: Path) -> None:
         _run("check", tmp_path, "--split", "test")
 
 
-@pytest.mark.parametrize("arguments", [(), ("words",), ("folder", "x"), ("nothing",)])
+@pytest.mark.parametrize(
+    "arguments", [(), ("words",), ("folder", "x"), ("lmdb", "--to", "x"), ("nothing",)]
+)
 def test_wrong_usage_exits_with_two(arguments: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit) as caught:
         _run(*arguments)

@@ -108,7 +108,7 @@ def test_a_check_of_one_file_finds_the_classes_beside_it(
 
 def test_a_folder_with_neither_words_nor_classes_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.jpg").write_bytes(draw_photo(0, 3))
-    with pytest.raises(DataError, match=r"neither a gt\.tsv nor class folders"):
+    with pytest.raises(DataError, match="neither a label file nor class folders"):
         _run("folder", tmp_path, "--to", tmp_path / "out")
     with pytest.raises(DataError, match="is no folder"):
         _run("folder", tmp_path / "gone", "--to", tmp_path / "out")

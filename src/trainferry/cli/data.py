@@ -9,23 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainferry.cli.data_arguments import (
+    add_layout,
     add_processes,
     add_to,
     data_folder,
     print_result,
-    share,
 )
-from trainferry.cli.data_photos import (
-    add_imagenet,
-    check_classes,
-    holds_photos,
-    pack_classes,
-    unpack_classes,
-)
+from trainferry.cli.data_folder import add_folder
+from trainferry.cli.data_lmdb import add_lmdb
+from trainferry.cli.data_photos import add_imagenet, check_classes, holds_photos, unpack_classes
 from trainferry.cli.data_signs import add_fsns, add_signs, check_texts, find_text_records
 from trainferry.cli.parser import positive
 from trainferry.cli.progress import progress_bar
-from trainferry.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
@@ -40,7 +35,8 @@ def add_parser(subparsers: Subparsers) -> None:
     add_imagenet(commands)
     add_signs(commands)
     add_fsns(commands)
-    _add_folder(commands)
+    add_lmdb(commands)
+    add_folder(commands)
     _add_unpack(commands)
     _add_check(commands)
     _add_alphabet(commands)
@@ -94,23 +90,6 @@ def run_synth90k(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def run_folder(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.words.folder import LIST
-
-    source: Path = arguments.source
-    if not source.is_dir():
-        raise DataError(f"`{source}` is no folder", hint="check the path")
-    if (source / LIST).is_file():
-        return _pack_words(arguments)
-    if any(path.is_dir() for path in source.iterdir()):
-        return pack_classes(arguments)
-    raise DataError(
-        f"`{source}` has neither a {LIST} nor class folders",
-        hint=f"words need a {LIST} with `file<TAB>text` lines; photographs need a folder of "
-        "pictures for each class",
-    )
-
-
 def run_unpack(arguments: argparse.Namespace) -> int:
     from trainferry.train.data.words.unpack import unpack_records
 
@@ -158,22 +137,6 @@ def run_alphabet(arguments: argparse.Namespace) -> int:
     print_result(
         arguments, facts, f"{len(characters)} characters and the blank, in {folder}\n{shown}"
     )
-    return 0
-
-
-def _pack_words(arguments: argparse.Namespace) -> int:
-    from trainferry.train.data.words.folder import FolderOptions, pack_folder
-
-    if arguments.validation or arguments.names or arguments.short_side:
-        raise UsageError(
-            "--validation, --names and --short-side are for class folders, and this folder has a "
-            "gt.tsv",
-            hint="leave them out; use --split for each set of words",
-        )
-    options = FolderOptions(arguments.split, arguments.layout or "encoded", arguments.processes)
-    with progress_bar("pictures") as progress:
-        report = pack_folder(arguments.source, arguments.to, options, progress)
-    print_result(arguments, report.to_json(), report.summary())
     return 0
 
 
@@ -225,42 +188,9 @@ def _add_synth90k(commands: Subparsers) -> None:
         "--split", action="append", choices=("train", "val", "test"), help="default: all three"
     )
     parser.add_argument("--shards", type=positive, default=32, help="record files per split")
-    _add_layout(parser)
+    add_layout(parser)
     add_processes(parser)
     parser.set_defaults(run=run_synth90k)
-
-
-def _add_folder(commands: Subparsers) -> None:
-    parser = commands.add_parser(
-        "folder", help="pack words with a gt.tsv, or photographs in a folder for each class"
-    )
-    parser.add_argument("source", type=Path, help="folder with gt.tsv or with class folders")
-    add_to(parser)
-    parser.add_argument("--split", default="train", help="train, val or test")
-    parser.add_argument(
-        "--validation",
-        type=share,
-        default=0.0,
-        metavar="SHARE",
-        help="of each class, put this share (such as 0.1) into the validation set",
-    )
-    parser.add_argument(
-        "--names", type=Path, metavar="FILE", help="folder and class name on each line"
-    )
-    parser.add_argument(
-        "--short-side",
-        type=positive,
-        default=0,
-        metavar="PIXELS",
-        help="make photographs smaller whose short side is longer than this (such as 512)",
-    )
-    parser.add_argument(
-        "--layout",
-        choices=("encoded", "raw"),
-        help="of words: encoded (default) keeps the files' bytes; raw is 32 x 100 RGB",
-    )
-    add_processes(parser)
-    parser.set_defaults(run=run_folder)
 
 
 def _add_unpack(commands: Subparsers) -> None:
@@ -299,12 +229,3 @@ def _add_alphabet(commands: Subparsers) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=run_alphabet)
-
-
-def _add_layout(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--layout",
-        choices=("encoded", "raw"),
-        default="encoded",
-        help="encoded keeps the files' bytes; raw is the originals' 32 x 100 RGB",
-    )

@@ -22,6 +22,15 @@ def add_processes(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_layout(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--layout",
+        choices=("encoded", "raw"),
+        default="encoded",
+        help="encoded keeps the files' bytes; raw is the originals' 32 x 100 RGB",
+    )
+
+
 def share(text: str) -> float:
     try:
         share = float(text)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trainferry.errors import DataError
+from trainferry.train.data.picture_names import is_picture
 from trainferry.train.data.whole_file import explain_write_errors
 
 _SUFFIXES = (
@@ -23,7 +24,6 @@ _SUFFIXES = (
     (b"II*\0", ".tif"),
     (b"MM\0*", ".tif"),
 )
-_PICTURE_SUFFIXES = {".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"}
 _LONGEST_PART = 100
 
 
@@ -70,7 +70,7 @@ def write_new(folder: Path, name: Path, data: bytes, taken: Counter[Path]) -> Pa
         wanted.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         wanted = folder / _cut("_".join(name.parts), 2 * _LONGEST_PART)
-    stem = wanted.stem if wanted.suffix.lower() in _PICTURE_SUFFIXES else wanted.name
+    stem = wanted.stem if is_picture(wanted.name) else wanted.name
     start = wanted.with_name(stem + suffix)
     for count in itertools.count(taken[start] + 1):
         path = wanted.with_name(stem + (f"-{count}" if count > 1 else "") + suffix)

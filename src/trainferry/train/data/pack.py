@@ -68,23 +68,31 @@ class PackReport:
 
 @dataclass(frozen=True)
 class Problem:
-    """A line of the list that names no word, with the reason."""
+    """What a list or a file has in place of a word, with the reason."""
 
     line: str
     reason: str
 
 
 @dataclass(frozen=True)
-class Shard:
-    """One record file to write from the pictures below `source`."""
+class Word:
+    """A picture as it is in its file, its text, and what to call it."""
 
-    source: Path
+    name: str
+    text: str
+    data: bytes | memoryview
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One record file to write."""
+
     target: Path
     layout: Layout
 
 
-def pack_shard(shard: Shard, words: Iterable[tuple[str, str] | Problem]) -> PackReport:
-    """Write one shard, or keep the finished one; `words` are paths below the source and texts."""
+def pack_shard(shard: Shard, words: Iterable[Word | Problem]) -> PackReport:
+    """Write one shard, or keep the finished one."""
     listed = skip_list(shard.target)
     if shard.target.exists():
         return _report_finished(shard.target, listed)
@@ -94,11 +102,10 @@ def pack_shard(shard: Shard, words: Iterable[tuple[str, str] | Problem]) -> Pack
             if isinstance(word, Problem):
                 report.skipped.append((word.line, word.reason))
                 continue
-            name, text = word
             try:
-                record = _build_record(shard, name, text)
+                record = _build_record(word, shard.layout)
             except _SkippedError as error:
-                report.skipped.append((name, str(error)))
+                report.skipped.append((word.name, str(error)))
             else:
                 writer.write(record)
         report.written = writer.count
@@ -127,7 +134,7 @@ def prepare_folder(folder: Path, split: str, facts: dict[str, Any], layout: Layo
     write_whole(path, json.dumps({**known, split: facts}, indent=2, sort_keys=True).encode())
 
 
-def require_words(report: PackReport) -> None:
+def require_words(report: PackReport, hint: str = "") -> None:
     """Raise DataError, and keep no record file, when nothing could be packed."""
     if report.written:
         return
@@ -139,7 +146,7 @@ def require_words(report: PackReport) -> None:
         f"not one word could be packed{'; ' + shown if shown else ''}",
         hint="write a tab between file and text, no comma and no spaces"
         if tabs
-        else "check that the list and the pictures belong together",
+        else hint or "check that the list and the pictures belong together",
     )
 
 
@@ -169,23 +176,18 @@ def skip_list(target: Path) -> Path:
     return target.with_name(f"{target.stem}.skipped.tsv")
 
 
-def _build_record(shard: Shard, name: str, text: str) -> bytes:
-    path = path_inside(shard.source, name)
-    if path is None:
-        raise _SkippedError("path outside the folder", name)
+def _build_record(word: Word, layout: Layout) -> bytes:
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise _SkippedError("picture cannot be read", error.strerror or str(error)) from None
-    try:
-        picture = decode_picture(data)
+        picture = decode_picture(word.data)
     except PictureError as error:
         raise _SkippedError("unreadable picture", str(error)) from None
-    if shard.layout == "encoded":
-        if not data.startswith(_KEPT_AS_THEY_ARE):
-            data = encode_png(picture)
-        return build_example({"image/encoded": data, "image/text": text, "image/path": name})
-    return _build_raw(resize_picture(picture, *RAW_SIZE, "antialias"), text, name)
+    if layout == "raw":
+        picture = resize_picture(picture, *RAW_SIZE, "antialias")
+        return _build_raw(picture, word.text, word.name)
+    data = bytes(word.data)
+    if not data.startswith(_KEPT_AS_THEY_ARE):
+        data = encode_png(picture)
+    return build_example({"image/encoded": data, "image/text": word.text, "image/path": word.name})
 
 
 def _build_raw(picture: Picture, text: str, name: str) -> bytes:

@@ -5,7 +5,6 @@ uint64 length | uint32 masked CRC of the length | data | uint32 masked CRC of th
 
 from __future__ import annotations
 
-import mmap
 import re
 import struct
 from bisect import bisect_right
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from trainferry.errors import DataError, RecordError
 from trainferry.train.data.crc32c import masked_crc32c
+from trainferry.train.data.mapped_file import map_file
 from trainferry.train.data.record_index import Damage, read_or_make_index
 from trainferry.train.data.whole_file import WholeFile
 
@@ -80,7 +80,7 @@ class RecordFile:
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
-        self._map = _map_file(self.path)
+        self._map = map_file(self.path)
         self._offsets, self.damage = read_or_make_index(self.path, self._map)
 
     def __len__(self) -> int:
@@ -212,17 +212,3 @@ def _describe(folder: Path) -> str:
 def _natural(path: Path) -> list[tuple[int, int, str]]:
     parts = re.findall(r"\d+|\D+", path.name)
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
-
-
-def _map_file(path: Path) -> memoryview:
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            if not size:
-                return memoryview(b"")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except OSError as error:
-        raise RecordError(
-            f"cannot read `{path}`: {error.strerror or error}",
-            hint="check the path and that you may read it",
-        ) from error

@@ -16,7 +16,7 @@ from trainferry.train.data.photos.imagenet_classes import (
     read_class_file,
     read_lines,
 )
-from trainferry.train.data.photos.tree import is_picture
+from trainferry.train.data.picture_names import is_picture
 
 LABELS = "labels.tsv"
 VALIDATION_LISTS = (

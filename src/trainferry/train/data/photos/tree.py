@@ -10,8 +10,8 @@ from pathlib import Path
 
 from trainferry.errors import DataError
 from trainferry.train.data.photos.classes import natural_order
+from trainferry.train.data.picture_names import is_picture
 
-PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm")
 _INNER = "images"  # as Tiny ImageNet has it below each class
 VALIDATION_FOLDERS = ("val", "validation", "valid")
 
@@ -70,10 +70,6 @@ def list_pictures(root: Path) -> list[str]:
     """Return the names of the pictures in a folder, in natural order."""
     names = (entry.name for entry in _entries(root) if entry.is_file())
     return sorted((name for name in names if is_picture(name)), key=natural_order)
-
-
-def is_picture(name: str) -> bool:
-    return name.lower().endswith(PICTURE_SUFFIXES)
 
 
 def find_folder(root: Path, names: tuple[str, ...]) -> Path | None:

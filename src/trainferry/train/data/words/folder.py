@@ -1,38 +1,39 @@
-"""A folder of pictures with a `gt.tsv` of `file<TAB>text` lines into records."""
+"""A folder of pictures with a label file into records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from trainferry.errors import DataError
 from trainferry.train.data.crc32c import crc32c
 from trainferry.train.data.pack import (
-    NO_TAB,
     PLACE,
     PackReport,
     Problem,
     Shard,
     pack_shard,
+    path_inside,
     prepare_folder,
     require_words,
 )
+from trainferry.train.data.words.labels import LIST, LabelFile, open_labels, read_labels
+from trainferry.train.data.words.picture_files import Labelled, read_pictures
 from trainferry.train.data.words.records import Layout
 from trainferry.train.data.workers import map_in_processes
 
-LIST = "gt.tsv"
 _WORDS_PER_SHARD = 10_000
 _MOST_SHARDS = 64
 
 
 @dataclass(frozen=True)
 class FolderOptions:
-    """How a folder of pictures becomes records."""
+    """How a folder of pictures becomes records; without `labels`, its gt.tsv names the words."""
 
     split: str = "train"
     layout: Layout = "encoded"
     processes: int = 1
+    labels: LabelFile | None = None
 
 
 def pack_folder(
@@ -42,66 +43,48 @@ def pack_folder(
     progress: Callable[[int, int], None] | None = None,
 ) -> PackReport:
     """Write `<split>_1.tfrecords`, ...; pictures that cannot be read are listed and left out."""
-    lines = _read_list(source / LIST)
-    facts = {"from": "folder", "crc": crc32c("\n".join(lines).encode())}
+    labels = options.labels or open_labels(source / LIST)
+    words, text = read_labels(labels)
+    facts = {"from": "folder", "crc": crc32c(text.encode())}
     prepare_folder(folder, options.split, facts, options.layout)
-    size = max(_WORDS_PER_SHARD, -(-len(lines) // _MOST_SHARDS))
+    size = max(_WORDS_PER_SHARD, -(-len(words) // _MOST_SHARDS))
     jobs = [
         _Job(
-            Shard(source, folder / PLACE / f"{options.split}_{number}.tfrecords", options.layout),
-            tuple(lines[start : start + size]),
+            Shard(folder / PLACE / f"{options.split}_{number}.tfrecords", options.layout),
+            source,
+            tuple(words[start : start + size]),
         )
-        for number, start in enumerate(range(0, len(lines), size), 1)
+        for number, start in enumerate(range(0, len(words), size), 1)
     ]
     report = PackReport()
     for done, part in enumerate(map_in_processes(_pack, jobs, options.processes), 1):
         report.add(part)
         if progress is not None:
-            progress(min(done * size, len(lines)), len(lines))
-    require_words(report)
+            progress(min(done * size, len(words)), len(words))
+    require_words(report, "" if report.written else _find_root(source, words, labels))
     return report
 
 
 @dataclass(frozen=True)
 class _Job:
     shard: Shard
-    lines: tuple[str, ...]
+    source: Path
+    words: tuple[Labelled, ...]
 
 
 def _pack(job: _Job) -> PackReport:
-    return pack_shard(job.shard, _parse(job.lines))
+    return pack_shard(job.shard, read_pictures(job.source, job.words))
 
 
-def _parse(lines: tuple[str, ...]) -> Iterator[tuple[str, str] | Problem]:
-    for line in lines:
-        name, tab, text = line.partition("\t")
-        if not tab:
-            yield Problem(line, NO_TAB)
-        elif not text:
-            yield Problem(name, "empty text")
-        else:
-            yield name, text
-
-
-def _read_list(path: Path) -> list[str]:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise DataError(
-            f"cannot read `{path}`: {error.strerror or error}",
-            hint=f"the folder needs a {LIST} with one `file<TAB>text` line for each picture",
-        ) from error
-    lines = []
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        try:
-            text = line.decode("utf-8").removesuffix("\r")
-        except UnicodeDecodeError as error:
-            raise DataError(
-                f"line {number} of `{path}` is not UTF-8",
-                hint="save the file as UTF-8, for example with iconv -t utf-8",
-            ) from error
-        if text.strip():
-            lines.append(text)
-    if not lines:
-        raise DataError(f"`{path}` is empty", hint="write one `file<TAB>text` line per picture")
-    return lines
+def _find_root(source: Path, words: Sequence[Labelled], labels: LabelFile) -> str:
+    """Say which folder the paths start from when it is one above the source, or one in it."""
+    name = next((word[0] for word in words if not isinstance(word, Problem)), None)
+    if name is None:
+        return ""
+    above = source.resolve().parents
+    inside = sorted(path for path in source.iterdir() if path.is_dir())
+    for root in (*above, *inside):
+        path = path_inside(root, name)
+        if path is not None and path.is_file():
+            return f"the paths start from `{root}`: pass that folder, with --labels {labels.path}"
+    return ""

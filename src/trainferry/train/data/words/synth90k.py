@@ -23,6 +23,7 @@ from trainferry.train.data.pack import (
     prepare_folder,
     require_words,
 )
+from trainferry.train.data.words.picture_files import read_pictures
 from trainferry.train.data.words.records import Layout
 from trainferry.train.data.workers import map_in_processes
 
@@ -61,7 +62,8 @@ def pack_synth90k(
         prepare_folder(folder, split, facts, options.layout)
     jobs = [
         _Job(
-            Shard(tree, folder / PLACE / f"{split}_{number}.tfrecords", options.layout),
+            Shard(folder / PLACE / f"{split}_{number}.tfrecords", options.layout),
+            tree,
             path,
             start,
             stop,
@@ -81,6 +83,7 @@ def pack_synth90k(
 @dataclass(frozen=True)
 class _Job:
     shard: Shard
+    tree: Path
     annotation: Path
     start: int
     stop: int
@@ -94,8 +97,8 @@ def _spans(size: int, shards: int) -> list[tuple[int, int]]:
 
 
 def _pack(job: _Job) -> PackReport:
-    lexicon = _read_lexicon(job.shard.source / LEXICON)
-    return pack_shard(job.shard, _read_words(job, lexicon))
+    lexicon = _read_lexicon(job.tree / LEXICON)
+    return pack_shard(job.shard, read_pictures(job.tree, _read_words(job, lexicon)))
 
 
 def _read_words(job: _Job, lexicon: tuple[str, ...]) -> Iterator[tuple[str, str] | Problem]:

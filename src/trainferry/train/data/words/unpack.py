@@ -15,7 +15,7 @@ from trainferry.train.data.example import first_bytes, split_example
 from trainferry.train.data.new_folder import new_folder, safe_name, write_new
 from trainferry.train.data.pictures import encode_png
 from trainferry.train.data.tfrecord import RecordFile
-from trainferry.train.data.words.folder import LIST
+from trainferry.train.data.words.labels import LIST
 from trainferry.train.data.words.records import (
     FileLayout,
     find_layout,
