@@ -1,4 +1,4 @@
-"""Writes docs/reference/ from the code: commands, rules, checks, recipe keys, protocols.
+"""Writes docs/reference/ from the code: commands, rules, checks, recipe keys, protocols, codes.
 
 python docs/generate.py            write the pages
 python docs/generate.py --check    write nothing; exit 1 when a page is out of date
@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from trainferry.cli.main import build_parser
 from trainferry.errors import TrainferryError
+from trainferry.launch.codes.table import Code, all_codes, family_of
 from trainferry.migrate.rule import IMPORT_RULE, Concern, Rule, all_rules
 from trainferry.rehearse.catalogue import Check, all_checks
 from trainferry.train.recipe.read import RECIPES, list_recipes, read_recipe, recipe_differences
@@ -188,6 +189,7 @@ def pages() -> dict[str, str]:
         "rules.md": _page(rule_lines()),
         "checks.md": _page(check_lines()),
         "protocols.md": _page(protocol_lines()),
+        "codes.md": _page(code_lines()),
     }
 
 
@@ -318,6 +320,52 @@ def protocol_lines() -> Iterator[str]:
         yield f"| `{protocol.name}` | {protocol.rule} |"
 
 
+def code_lines() -> Iterator[str]:
+    """Yield every code of Ascend NPUs that `doctor --explain` knows, by where it comes from."""
+    yield "# Codes of Ascend NPUs"
+    yield ""
+    yield (
+        f"What `trainferry doctor --explain` knows, in {len(all_codes())} rows: codes in the logs "
+        "of CANN, HCCL and torch_npu, and a few symptoms that have none. `?` stands for any one "
+        "character. *Outer* codes only say which layer noticed: look for another one in the same "
+        "log. What a thread says, and not the vendor, is marked with the thread. None of it was "
+        "tried on an NPU."
+    )
+    families: dict[str, list[Code]] = {}
+    for code in all_codes():
+        families.setdefault(_family(code), []).append(code)
+    for family, codes in families.items():
+        yield ""
+        yield f"## {family[:1].upper()}{family[1:]}"
+        yield ""
+        yield "| code | what it says | what may be behind it | what to do |"
+        yield "|---|---|---|---|"
+        for code in codes:
+            causes = [*code.causes, *(f"{one.what} ({one.thread})" for one in code.seen)]
+            cells = (_says(code), "; ".join(causes), "; ".join(code.what_to_do))
+            told = " | ".join(cell.replace("|", "\\|") for cell in cells)
+            yield f"| `{code.name}` | {told} |"
+    yield ""
+    yield "## Sources"
+    yield ""
+    for source in dict.fromkeys(source for code in all_codes() for source in code.sources):
+        yield f"- {source}"
+
+
+def _says(code: Code) -> str:
+    text = "; ".join(f"`{one.replace('`', '')}`" for one in code.texts)
+    outer = "*Outer.* " if code.is_outer else ""
+    return f"{outer}{f'{text}: ' if text else ''}{code.says}"
+
+
+def _family(code: Code) -> str:
+    if code.texts:
+        return "symptoms without a code"
+    if code.name.startswith("ERR"):
+        return "codes of torch_npu"
+    return family_of(code.name) or "all parts of CANN"
+
+
 def _error_rows(kind: type[TrainferryError]) -> Iterator[str]:
     yield f"| `{kind.__name__}` | {_first_paragraph(kind)} |"
     for narrower in kind.__subclasses__():
@@ -355,7 +403,7 @@ def _argument_lines(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 def _usage(action: argparse.Action) -> str:
     spelling = _spelling(action)
-    several = action.nargs == "+" or isinstance(action, argparse._AppendAction)
+    several = action.nargs in ("+", "*") or isinstance(action, argparse._AppendAction)
     text = spelling if action.required else f"[{spelling}]"
     return f"{text} …" if several else text
 

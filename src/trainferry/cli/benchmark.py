@@ -57,6 +57,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from trainferry.devices.capture import capture_helps
     from trainferry.devices.device import choose_device, describe_device
+    from trainferry.devices.fallbacks import describe_fallbacks, hear_fallbacks
     from trainferry.train.benchmark import benchmark
     from trainferry.train.loop import RECORDING
 
@@ -66,10 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(RECORDING, file=sys.stderr)
     if arguments.against:
         return _beside(arguments, str(device))
-    speed = benchmark(_recipe(arguments), device, arguments.steps)
-    _note(speed)
+    with hear_fallbacks(device) as fallbacks:
+        speed = benchmark(_recipe(arguments), device, arguments.steps)
+        on_cpu = fallbacks.operators()
+    _note(speed, describe_fallbacks(on_cpu))
     if arguments.json:
-        print(json.dumps(speed.to_json(), indent=1))
+        print(json.dumps({**speed.to_json(), "cpu_operators": on_cpu}, indent=1))
         return 0
     print(f"recipe       {speed.recipe}, batch {speed.batch}, {speed.precision}")
     print(f"speed        {speed.images_per_second:,.0f} images/s")
@@ -80,11 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _note(speed: Speed) -> None:
+def _note(speed: Speed, fallbacks: str) -> None:
     if speed.note:
         print(f"note: {speed.note}", file=sys.stderr)
     if speed.overflows:
         print(f"note: {speed.overflows} steps overflowed and made no update", file=sys.stderr)
+    if fallbacks:
+        print(f"note: {fallbacks}", file=sys.stderr)
 
 
 def _beside(arguments: argparse.Namespace, device: str) -> int:

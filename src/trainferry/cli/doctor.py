@@ -20,11 +20,26 @@ _PLAIN = "\033[0m"
 
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("doctor", help="what is here, what is missing, what to do")
+    parser.add_argument(
+        "--explain",
+        nargs="*",
+        metavar="CODE/LOG",
+        help="instead: what codes such as EI0006, 507011 or ERR02200 mean, or those in logs; "
+        "- is standard input; without one, lists all",
+    )
     parser.add_argument("--json", action="store_true", help="print the facts as JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from trainferry.cli.doctor_explain import explain
+
+    if arguments.explain is not None:
+        return explain(arguments.explain, as_json=arguments.json)
+    return _look(arguments)
+
+
+def _look(arguments: argparse.Namespace) -> int:
     from trainferry.devices.facts import can_train, find_facts
 
     facts = find_facts(Path.cwd())

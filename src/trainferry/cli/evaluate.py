@@ -61,6 +61,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from trainferry.devices.device import choose_device, describe_device
+    from trainferry.devices.fallbacks import describe_fallbacks, hear_fallbacks
     from trainferry.train.checkpoint import find_checkpoint, list_checkpoints
     from trainferry.train.scores.words import choose_protocol
 
@@ -72,11 +73,15 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.all:
         paths = list_checkpoints(arguments.folder)
     protocol = _find_protocol(arguments)
-    rows = [_score(path, arguments, device) for path in paths]
+    with hear_fallbacks(device) as fallbacks:
+        rows = [_score(path, arguments, device) for path in paths]
+        on_cpu = fallbacks.operators()
     _tell_what_is_missing(rows, protocol)
+    if note := describe_fallbacks(on_cpu):
+        print(f"note: {note}", file=sys.stderr)
     if arguments.json:
         rule = {} if protocol is None else {"protocol": protocol.name, "rule": protocol.rule}
-        print(json.dumps({**rule, "rows": rows}, indent=1))
+        print(json.dumps({**rule, "rows": rows, "cpu_operators": on_cpu}, indent=1))
     elif protocol is not None:
         _print_lines(word_table(rows))
         if not arguments.all and rows[0]["confused"]:

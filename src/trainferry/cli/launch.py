@@ -80,7 +80,11 @@ def _tell_end(outcome: Outcome) -> None:
         _say(f"\nerror: {failure.sentence()}; all ranks are stopped")
         for line in failure.last_lines:
             print(f"  | {line}", file=sys.stderr)
-        print(f"\nhint: the whole log is {failure.log}", file=sys.stderr)
+        more = ""
+        if failure.explained:
+            print("", *failure.explained, sep="\n", file=sys.stderr)
+            more = "; `trainferry doctor --explain` with it tells all of its codes"
+        print(f"\nhint: the whole log is {failure.log}{more}", file=sys.stderr)
 
 
 def _write(arguments: argparse.Namespace) -> int:

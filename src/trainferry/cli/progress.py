@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from trainferry.train.journal import Evaluated, Event, Logged
+    from trainferry.train.journal import Ended, Evaluated, Event, Logged
 
 
 _PLAIN_SECONDS = 5.0
@@ -107,7 +107,15 @@ def describe(event: Event, steps: int) -> str:  # noqa: PLR0911  # one line per 
         case Said():
             return f"step {event.step}  note: {event.text}"
         case Ended():
-            return f"step {event.step}  {event.reason}, {duration(event.seconds)} of training"
+            return _end(event)
+
+
+def _end(event: Ended) -> str:
+    from trainferry.devices.fallbacks import describe_fallbacks
+
+    note = describe_fallbacks(event.cpu_operators)
+    end = f"step {event.step}  {event.reason}, {duration(event.seconds)} of training"
+    return f"{end}\nnote: {note}" if note else end
 
 
 def duration(seconds: float) -> str:

@@ -110,15 +110,18 @@ def _render(data: Path) -> None:
 def _train(arguments: argparse.Namespace, device: torch.device) -> None:
     from trainferry.cli.train import train_run
     from trainferry.devices.device import describe_device
+    from trainferry.devices.fallbacks import hear_fallbacks
     from trainferry.train.build import build_run
     from trainferry.train.loop import resume
     from trainferry.train.recipe.read import read_recipe
     from trainferry.train.stop import exit_status
 
     recipe = read_recipe("crnn_small", arguments.set)
-    built = build_run(recipe, arguments.to / "data", arguments.to / "run", device, _say)
-    resume(built)
-    if status := exit_status(train_run(built, describe_device(device)).reason):
+    with hear_fallbacks(device) as fallbacks:
+        built = build_run(recipe, arguments.to / "data", arguments.to / "run", device, _say)
+        resume(built)
+        ended = train_run(built, describe_device(device), fallbacks)
+    if status := exit_status(ended.reason):
         sys.exit(status)
 
 

@@ -7,6 +7,7 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from trainferry.cli.subparsers import Subparsers
     from trainferry.devices.collectives import Group
+    from trainferry.devices.fallbacks import Fallbacks
     from trainferry.train.debug.switches import Switch
     from trainferry.train.journal import Ended, Event
     from trainferry.train.recipe.sections import Recipe
@@ -60,6 +62,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from trainferry.devices.device import describe_device
+    from trainferry.devices.fallbacks import hear_fallbacks
     from trainferry.devices.joining import join
     from trainferry.devices.place import choose_rank_device, find_place
     from trainferry.train.debug.switches import parse_switches
@@ -79,14 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
     say(describe_device(device))
     recipe = read_recipe(arguments.recipe, arguments.set)
     check_split(recipe, place.ranks)
-    with join(place, device) as group:
+    with hear_fallbacks(device) as fallbacks, join(place, device) as group:
         if not group.is_alone:
             batch = recipe.loop.batch
             each = batch // group.ranks
             say(f"{group.ranks} ranks, batch {batch} = {group.ranks} x {each}, {group.library}")
         recipe = _as_started(arguments, recipe, group, say)
         built = _build(arguments, recipe, device, group, say)
-        ended = train_run(built, describe_device(device), switches)
+        ended = train_run(built, describe_device(device), fallbacks, switches)
     if place.rank == 0:
         _print_result(arguments, built, ended)
     return exit_status(ended.reason)
@@ -100,6 +103,7 @@ def _print_result(arguments: argparse.Namespace, built: Run, ended: Ended) -> No
         "seconds": ended.seconds,
         "best_score": built.best_score,
         "best_step": built.best_step,
+        "cpu_operators": ended.cpu_operators,
     }
     if arguments.json:
         print(json.dumps(result, indent=1))
@@ -108,7 +112,9 @@ def _print_result(arguments: argparse.Namespace, built: Run, ended: Ended) -> No
         print(f"{built.folder}: {ended.step} steps{best}")
 
 
-def train_run(built: Run, device: str, switches: Sequence[Switch] = ()) -> Ended:
+def train_run(
+    built: Run, device: str, fallbacks: Fallbacks, switches: Sequence[Switch] = ()
+) -> Ended:
     """Train with everything a person or a program may want to see of it.
 
     Of several ranks, only the first shows and writes anything.
@@ -123,13 +129,15 @@ def train_run(built: Run, device: str, switches: Sequence[Switch] = ()) -> Ended
             with contextlib.closing(attach_observers(built, switches, _tell_nobody)) as observers:
                 return train(built, _tell_nobody, observers, why_stop=stop.reason)
         with only_here(built.folder, _say):
-            return _train_shown(built, device, switches, stop)
+            return _train_shown(built, device, fallbacks, switches, stop)
 
 
-def _train_shown(built: Run, device: str, switches: Sequence[Switch], stop: Stop) -> Ended:
+def _train_shown(
+    built: Run, device: str, fallbacks: Fallbacks, switches: Sequence[Switch], stop: Stop
+) -> Ended:
     from trainferry.cli.progress import open_show
     from trainferry.train.debug.attach import attach_observers
-    from trainferry.train.journal import Journal, Started
+    from trainferry.train.journal import Ended, Journal, Started
     from trainferry.train.loop import train
     from trainferry.train.stop import exit_status
     from trainferry.train.tensorboard import open_board
@@ -142,6 +150,8 @@ def _train_shown(built: Run, device: str, switches: Sequence[Switch], stop: Stop
     outputs = [journal, show, *([board] if board else [])]
 
     def tell(event: Event) -> None:
+        if isinstance(event, Ended):
+            event = replace(event, cpu_operators=fallbacks.operators())
         for output in outputs:
             output.write(event)
 
@@ -161,7 +171,7 @@ def _train_shown(built: Run, device: str, switches: Sequence[Switch], stop: Stop
             output.close()
     if exit_status(ended.reason):
         _say(f"the same command goes on from step {ended.step}")
-    return ended
+    return replace(ended, cpu_operators=fallbacks.operators())
 
 
 def _as_started(

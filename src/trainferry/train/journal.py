@@ -68,11 +68,12 @@ class Said:
 
 @dataclass(frozen=True)
 class Ended:
-    """Training is over."""
+    """Training is over. `cpu_operators` ran on the CPU beside an NPU; None if nobody knows."""
 
     step: int
     reason: str
     seconds: float
+    cpu_operators: tuple[str, ...] | None = ()
 
 
 Event = Started | Logged | Evaluated | Saved | Said | Ended

@@ -114,6 +114,31 @@ def test_the_rank_that_fails_is_named_and_nothing_is_left(
     assert _alive(tmp_path) == []
 
 
+# Rank 1 fails as a training on NPUs does, with the code far above its last lines.
+HCCL = """\
+import os, sys, time
+if os.environ["RANK"] == "1":
+    print("[ERROR] 2024-05-21-11:57:54 (PID:9) ERR02200 DIST call hccl api failed")
+    print("EJ0001: 2024-05-21-11:57:54.167.645 Failed to initialize the HCCP process.")
+    print("frame\\n" * 100)
+    sys.exit(1)
+time.sleep(600)
+"""
+
+
+def test_a_code_of_the_vendor_in_the_log_is_explained(tmp_path: Path) -> None:
+    program = tmp_path / "hccl.py"
+    program.write_text(HCCL)
+    words = ("--devices", "2", "--restarts", "1", "--", sys.executable, str(program))
+    code, _, err = launch(tmp_path, *words)
+    assert code == 1, err
+    assert "| EJ0001" not in err
+    told = "EJ0001 in its log: the process behind HCCL's connections did not start"
+    assert f"launch: {told}" in err  # with the restart
+    assert f"\n{told}" in err  # at the end
+    assert "\n-> end what is left of the last run" in err
+
+
 # The threads that see ranks end are late, as on a busy machine.
 LATE = """\
 import os, time

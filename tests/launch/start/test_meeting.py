@@ -156,7 +156,7 @@ def test_a_machine_that_does_not_fit_is_refused(changed: dict[str, object], said
 
 
 def test_messages_survive_the_way() -> None:
-    failure = RankFailure(3, "10.0.0.2", -9, "a.log", ("读", "y"))
+    failure = RankFailure(3, "10.0.0.2", -9, "a.log", ("读", "y"), ("EI0006", "-> wait"))
     beat = Beat(job="run", id="a", machine="m", devices=2, state="running", failure=failure)
     assert read_beat(to_line(beat)) == beat
     meeting = Meeting(rules())

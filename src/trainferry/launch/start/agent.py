@@ -17,6 +17,7 @@ from torch.distributed.elastic.agent.server.api import (
 )
 from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
 
+from trainferry.launch.codes.explain import explain_end
 from trainferry.launch.start.exits import Exit, Exits, end_orphans, own_children
 from trainferry.launch.start.failure import RankFailure, last_lines
 from trainferry.launch.start.logs import RankLogs
@@ -145,7 +146,14 @@ class RankAgent(LocalElasticAgent):
         worker = self._worker_group.workers[ended.local_rank]
         path = self._logs.paths[ended.local_rank]
         machine = self._member.beat.machine if self._start.rendezvous else ""
-        return RankFailure(worker.global_rank, machine, ended.code, str(path), last_lines(path))
+        return RankFailure(
+            worker.global_rank,
+            machine,
+            ended.code,
+            str(path),
+            last_lines(path),
+            explain_end(path),
+        )
 
     def _shutdown(
         self, death_sig: signal.Signals = signal.SIGTERM, *_: object, **__: object
@@ -168,6 +176,8 @@ class RankAgent(LocalElasticAgent):
         said = [line for line in failure.last_lines if line.strip()]
         if said:
             self._tell(f"its last line, of {failure.log}: {said[-1].strip()}")
+        for line in failure.explained:
+            self._tell(line)
 
     def _tell_started(self, worker_group: WorkerGroup) -> None:
         ranks = [worker.global_rank for worker in worker_group.workers]

@@ -14,7 +14,7 @@ _MOST_BYTES = 64 << 10
 class RankFailure:
     """A rank that ended with an error. `code` is negative for a signal, as in subprocess.
 
-    `machine` is empty where there is only one.
+    `machine` is empty where there is only one. `explained` are lines on a code in its log.
     """
 
     rank: int
@@ -22,6 +22,7 @@ class RankFailure:
     code: int
     log: str
     last_lines: tuple[str, ...] = ()
+    explained: tuple[str, ...] = ()
 
     @property
     def status(self) -> int:

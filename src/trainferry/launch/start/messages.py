@@ -118,6 +118,7 @@ def _failure(values: dict[str, Any] | None) -> RankFailure | None:
         int(values["code"]),
         str(values["log"]),
         tuple(map(str, values["last_lines"])),
+        tuple(map(str, values["explained"])),
     )
 
 

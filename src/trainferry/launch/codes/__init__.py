@@ -1,0 +1,3 @@
+"""What the codes in the logs of Ascend NPUs mean."""
+
+from __future__ import annotations
