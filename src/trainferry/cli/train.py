@@ -54,7 +54,9 @@ def add_parser(subparsers: Subparsers) -> None:
         action="append",
         default=[],
         metavar="WHAT",
-        help="overflow, dump=STEPS:LAYERS or profile=START:COUNT; see the guide on debugging",
+        help="overflow, dump=STEPS:LAYERS or profile=START:COUNT look into the run; "
+        "one-batch=STEPS only tries whether it can learn one batch by heart; see the guide on "
+        "debugging",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.set_defaults(run=run, computes=True)
@@ -65,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from trainferry.devices.fallbacks import hear_fallbacks
     from trainferry.devices.joining import join
     from trainferry.devices.place import choose_rank_device, find_place
-    from trainferry.train.debug.switches import parse_switches
+    from trainferry.train.debug.switches import parse_one_batch, parse_switches
     from trainferry.train.ranks import check_split
     from trainferry.train.recipe.read import read_recipe
     from trainferry.train.stop import exit_status
@@ -75,12 +77,15 @@ def run(arguments: argparse.Namespace) -> int:
             "--exclude says what --init-from leaves out, and there is no --init-from",
             hint="add --init-from RUN, or remove --exclude",
         )
-    switches = parse_switches(arguments.debug)
+    one_batch = parse_one_batch(arguments.debug)
+    switches = parse_switches(arguments.debug) if one_batch is None else ()
     place = find_place()
     say = _say if place.rank == 0 else _say_nothing
     device = choose_rank_device(arguments.device, place)
     say(describe_device(device))
     recipe = read_recipe(arguments.recipe, arguments.set)
+    if one_batch is not None:
+        return _learn_one_batch(arguments, recipe, device, one_batch.steps, place.ranks)
     check_split(recipe, place.ranks)
     with hear_fallbacks(device) as fallbacks, join(place, device) as group:
         if not group.is_alone:
@@ -93,6 +98,21 @@ def run(arguments: argparse.Namespace) -> int:
     if place.rank == 0:
         _print_result(arguments, built, ended)
     return exit_status(ended.reason)
+
+
+def _learn_one_batch(
+    arguments: argparse.Namespace, recipe: Recipe, device: torch.device, steps: int, ranks: int
+) -> int:
+    from trainferry.cli.train_one_batch import learn_one_batch
+    from trainferry.devices.collectives import ALONE
+
+    if ranks > 1:
+        raise UsageError(
+            f"one batch is learnt by one process, and here are {ranks} ranks",
+            hint="give the command without `launch`, and --set loop.batch=… that one device holds",
+        )
+    recipe = _as_started(arguments, recipe, ALONE, _say)
+    return learn_one_batch(arguments, recipe, device, steps)
 
 
 def _print_result(arguments: argparse.Namespace, built: Run, ended: Ended) -> None:
@@ -203,12 +223,13 @@ def _build(
 
     built = build_run(recipe, arguments.data, arguments.folder, device, say, group)
     if not resume(built) and arguments.init_from is not None:
-        group.ask_first(lambda: _transfer(arguments, built))
+        group.ask_first(lambda: take_over_weights(arguments, built))
         share_weights(built)
     return built
 
 
-def _transfer(arguments: argparse.Namespace, built: Run) -> None:
+def take_over_weights(arguments: argparse.Namespace, built: Run) -> None:
+    """Load the weights of `--init-from`, and tell which were not taken over."""
     from trainferry.train.transfer import transfer_weights
 
     transfer = transfer_weights(built, arguments.init_from, arguments.exclude)

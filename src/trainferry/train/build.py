@@ -64,14 +64,7 @@ def build_run(
     Of several ranks, only the first touches the folder.
     """
     check_split(recipe, group.ranks)
-    if recipe.data.synthetic:
-        recipe, _ = without_data(recipe)
-    else:
-        recipe = complete_recipe(recipe, _given(data))
-    check_precision(device, recipe.precision.name)
-    if recipe.data.jpeg == "device":
-        check_decoder(device)
-    prepare(device, recipe.precision.name)
+    recipe = _on_device(recipe, data, device)
     source = _training_source(recipe, data, say, group)
     recipe = in_steps(recipe, len(source))
     group.ask_first(lambda: check_folder(folder, recipe, len(source)))
@@ -137,6 +130,23 @@ def synthetic_run(recipe: Recipe, device: torch.device, samples: int) -> tuple[R
     prepare(device, recipe.precision.name)
     source = _kind(recipe).synthetic_source(recipe, samples, _pool(recipe))
     return _assemble(in_steps(recipe, samples), Path(), device, source, None, ALONE), note
+
+
+def trial_run(
+    recipe: Recipe,
+    data: Path | None,
+    device: torch.device,
+    say: Callable[[str], None],
+    change: Callable[[Recipe], Recipe],
+) -> Run:
+    """Make a run of its data, but without a folder and an evaluation.
+
+    `change` makes the recipe of the trial from that of the run, whose lengths are known by then.
+    """
+    recipe = _on_device(recipe, data, device)
+    source = _training_source(recipe, data, say, ALONE)
+    recipe = change(in_steps(recipe, len(source)))
+    return _assemble(recipe, Path(), device, source, None, ALONE)
 
 
 def without_data(recipe: Recipe) -> tuple[Recipe, str | None]:
@@ -228,6 +238,19 @@ def _assemble(
         else GradientMean(network, group, overlapping=not captures),
         unpack=photos.unpacker(recipe, device) if recipe.data.jpeg == "device" else None,
     )
+
+
+def _on_device(recipe: Recipe, data: Path | None, device: torch.device) -> Recipe:
+    """Complete the recipe, and let the device prepare for it or say that it cannot."""
+    if recipe.data.synthetic:
+        recipe, _ = without_data(recipe)
+    else:
+        recipe = complete_recipe(recipe, _given(data))
+    check_precision(device, recipe.precision.name)
+    if recipe.data.jpeg == "device":
+        check_decoder(device)
+    prepare(device, recipe.precision.name)
+    return recipe
 
 
 def _training_source(

@@ -11,8 +11,10 @@ from trainferry.errors import UsageError
 from trainferry.train.debug.attach import attach_observers
 from trainferry.train.debug.switches import (
     DumpSwitch,
+    OneBatch,
     OverflowSwitch,
     ProfileSwitch,
+    parse_one_batch,
     parse_switches,
     show_bytes,
 )
@@ -41,7 +43,8 @@ def test_steps_may_be_written_as_the_originals_write_them() -> None:
     ("texts", "problem", "hint"),
     [
         (["overflows"], "nothing called `overflows`", "did you mean `overflow`"),
-        (["xyz"], "nothing called `xyz`", "overflow, dump, profile"),
+        (["one_batch"], "nothing called `one_batch`", "did you mean `one-batch`"),
+        (["xyz"], "nothing called `xyz`", "overflow, dump, profile, one-batch"),
         (["overflow=fp8"], "no number format", "fp16, bf16, fp32"),
         (["dump"], "no step to dump", "the first step is 1"),
         (["dump=0"], "`0` says no step", "the first step is 1"),
@@ -59,6 +62,19 @@ def test_wrong_switches_get_a_hint(texts: list[str], problem: str, hint: str) ->
     with pytest.raises(UsageError, match=problem) as raised:
         parse_switches(texts)
     assert hint in raised.value.hint
+
+
+def test_one_batch_is_read() -> None:
+    assert parse_one_batch([]) is None
+    assert parse_one_batch(["overflow", "dump=1"]) is None
+    assert parse_one_batch(["one-batch"]) == OneBatch(300)
+    assert parse_one_batch(["one-batch=20"]) == OneBatch(20)
+
+
+@pytest.mark.parametrize("other", ["overflow", "one-batch=20"])
+def test_one_batch_stands_alone(other: str) -> None:
+    with pytest.raises(UsageError, match="trains no run that another --debug could look at"):
+        parse_one_batch([other, "one-batch"])
 
 
 def test_recorded_graphs_are_off_while_debugging_and_it_is_said(tmp_path: Path) -> None:

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 
 from trainferry.errors import UsageError
 
-KINDS = ("overflow", "dump", "profile")
+KINDS = ("overflow", "dump", "profile", "one-batch")
 FORMATS = ("fp16", "bf16", "fp32")
 USUAL_LIMIT = 4 * 1024**3
 
 _UNITS = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 _MOST_PROFILED = 1000
+_ONE_BATCH = "one-batch"
+_USUAL_STEPS = 300
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,35 @@ class ProfileSwitch:
         return self.start + self.count - 1
 
 
+@dataclass(frozen=True)
+class OneBatch:
+    """Learn one batch by heart instead of training; no switch, for there is no run to look at."""
+
+    steps: int = _USUAL_STEPS
+
+
 Switch = OverflowSwitch | DumpSwitch | ProfileSwitch
+
+
+def parse_one_batch(texts: Sequence[str]) -> OneBatch | None:
+    """Read `one-batch` among the values of `--debug`, where it stands alone, or return None."""
+    values = [text for text in texts if text.partition("=")[0] == _ONE_BATCH]
+    if not values:
+        return None
+    if len(texts) > 1:
+        raise UsageError(
+            "--debug one-batch trains no run that another --debug could look at",
+            hint="give it alone, and once",
+        )
+    _, given, steps = values[0].partition("=")
+    if not given:
+        return OneBatch()
+    if not re.fullmatch(r"0*[1-9]\d{0,6}", steps, re.ASCII):
+        raise UsageError(
+            f"`{steps}` is no number of steps to learn one batch in",
+            hint=f"write --debug one-batch for {_USUAL_STEPS}, or for example one-batch=1000",
+        )
+    return OneBatch(int(steps))
 
 
 def parse_switches(texts: Sequence[str]) -> tuple[Switch, ...]:
