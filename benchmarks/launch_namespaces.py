@@ -156,7 +156,7 @@ def launch(
 ) -> subprocess.Popen[str]:
     worker = folder / "worker.py"
     worker.write_text(WORKER)
-    command = ["ip", "netns", "exec", name_of(number), sys.executable, "-m", "trainferry.cli.main"]
+    command = ["ip", "netns", "exec", name_of(number), sys.executable, "-m", "trainferry"]
     command += ["launch", "--nodes", str(arguments.machines), "--devices", str(arguments.devices)]
     command += ["--rendezvous", f"{NETWORK}.10:{PORT}", "--restarts", "3", "--wait", "120"]
     command += ["--grace", "5", "--name", "namespaces", "--logs", str(folder / "logs"), "--"]

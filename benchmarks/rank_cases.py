@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-TRAINFERRY = ("-m", "trainferry.cli.main")
+TRAINFERRY = ("-m", "trainferry")
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,7 @@ def _run(arguments: argparse.Namespace, folder: Path, name: str, kills: int) -> 
     notes.mkdir()
     sets = [*SETS, f"loop.batch={arguments.batch}", f"schedule.steps={arguments.steps}"]
     given = [f"--set={each}" for each in sets]
-    launch = ("-m", "trainferry.cli.main", "launch", "--devices", str(arguments.ranks))
+    launch = ("-m", "trainferry", "launch", "--devices", str(arguments.ranks))
     worker = (sys.executable, __file__, "--train", str(notes))
     place = (f"--data={folder / 'data'}", f"--run={run}", "--device=cpu")
     process = subprocess.Popen(
@@ -177,7 +177,7 @@ def _make_words(folder: Path) -> None:
     for split, count in (("train", "200"), ("val", "40")):
         command = ("data", "words", "--count", count, "--to", str(folder), "--split", split)
         subprocess.run(
-            [sys.executable, "-m", "trainferry.cli.main", *command, "--processes", "1"],
+            [sys.executable, "-m", "trainferry", *command, "--processes", "1"],
             env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
             check=True,
             capture_output=True,

@@ -95,7 +95,7 @@ def _measure(
     row: Row, peer: str | None, mode: str, arguments: argparse.Namespace
 ) -> dict[str, Any]:
     command = [
-        *(sys.executable, "-m", "trainferry.cli.main", "benchmark", row.recipe),
+        *(sys.executable, "-m", "trainferry", "benchmark", row.recipe),
         *("--batch", str(row.batch), "--precision", "bf16", "--device", arguments.device),
         *("--steps", str(arguments.steps), "--json"),
         *(word for each in arguments.set for word in ("--set", each)),

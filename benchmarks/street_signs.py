@@ -333,7 +333,7 @@ def shrink(picture: Path) -> None:
 
 
 def trainferry(*words: str) -> None:
-    call("-m", "trainferry.cli.main", *words)
+    call("-m", "trainferry", *words)
 
 
 def call(*words: str) -> None:

@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "rehearse": {"errors", "report"},
     "train": {"errors", "devices", "launch"},
     "cli": {"errors", "devices", "launch", "migrate", "rehearse", "report", "train"},
+    "__main__": {"cli"},
 }
 # What a bare GPU machine has; everything else is imported where it is used.
 BARE = {"torch", "numpy", "PIL"}

@@ -638,7 +638,7 @@ def test_two_processes_cannot_train_one_run(data: Path, run: Path, ferry: Ferry)
 
 
 def test_a_device_that_is_not_there_is_never_replaced(data: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "trainferry.cli.main"]
+    command = [sys.executable, "-m", "trainferry"]
     command += train_command(data, tmp_path / "run", "--device", "npu")
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     if told.returncode == 0:

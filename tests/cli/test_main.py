@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import errno
+import os
 import subprocess
 import sys
 
 import pytest
 
+from trainferry import __version__
 from trainferry.cli import doctor
 from trainferry.cli.main import main
 
@@ -16,11 +18,26 @@ from trainferry.cli.main import main
 @pytest.mark.parametrize("closed", ["1", "2"])
 def test_a_command_works_where_the_caller_closed_a_stream(closed: str) -> None:
     script = f'exec {closed}>&-; exec "$@"'
-    command = [sys.executable, "-m", "trainferry.cli.main", "doctor", "--json"]
+    command = [sys.executable, "-m", "trainferry", "doctor", "--json"]
     done = subprocess.run(
         ["/bin/sh", "-c", script, "sh", *command], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_python_runs_the_package_as_the_command() -> None:
+    command = [sys.executable, "-m", "trainferry", "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == f"trainferry {__version__}\n"
+
+
+def test_words_beyond_the_encoding_of_a_stream_are_told_with_backslashes() -> None:
+    command = [sys.executable, "-m", "trainferry", "data", "check", "数据"]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=ascii_only)
+    assert done.returncode == 1
+    assert r"\u6570\u636e" in done.stderr
     assert "Traceback" not in done.stderr
 
 

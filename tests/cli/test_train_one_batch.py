@@ -30,7 +30,7 @@ def command(data: Path, run: Path, *more: str) -> list[str]:
 def test_a_batch_that_is_learnt_ends_with_0_and_leaves_nothing(data: Path, tmp_path: Path) -> None:
     given = command(data, tmp_path / "run", "--debug", "one-batch")
     done = subprocess.run(
-        [sys.executable, "-m", "trainferry.cli.main", *given],
+        [sys.executable, "-m", "trainferry", *given],
         capture_output=True,
         text=True,
         check=False,

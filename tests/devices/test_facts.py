@@ -193,6 +193,10 @@ def test_versions_are_read_up_to_the_first_word(text: str, version: tuple[int, .
     [
         ("raise ImportError('libcuda.so is odd')", "ImportError: libcuda.so is odd"),
         ("import os; os._exit(139)", "exit status 139"),
+        (
+            r"import os; os.write(2, b'caf\xe9 gone'); os._exit(1)",
+            "caf\N{REPLACEMENT CHARACTER} gone",
+        ),
         ("import time; time.sleep(60)", "`import torch` did not end within 1 seconds"),
     ],
 )

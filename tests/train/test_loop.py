@@ -155,7 +155,7 @@ def test_a_run_killed_at_five_random_moments_resumes_to_the_same_weights(
     case: TinyCase, tmp_path: Path
 ) -> None:
     data = case.make_data(tmp_path / "data")
-    command = [sys.executable, "-m", "trainferry.cli.main", "train", case.recipe_name]
+    command = [sys.executable, "-m", "trainferry", "train", case.recipe_name]
     command += ["--data", str(data), "--device", "cpu"]
     for override in (*case.sets, "schedule.steps=30", "loop.average=0.9", "data.workers=1"):
         command += ["--set", override]

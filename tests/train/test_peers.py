@@ -17,12 +17,14 @@ from trainferry.train.recipe.read import read_recipe
 from trainferry.train.recipe.sections import Recipe
 
 TINY = (*TINY_NETWORK, "loop.batch=4")
-PEER = """
+PEER = r"""
+import sys
 import torch
 
 
 def step_of(case):
-    print("chatter of a peer")
+    print("chatter of a peer", flush=True)
+    sys.stdout.buffer.write(b"that is no UTF-8: \xff\n")
     network = torch.nn.Conv2d(3, case.classes, 3)
     images = torch.randn(case.batch, 3, case.height, case.width)
 

@@ -28,7 +28,7 @@ LONG = ("schedule.steps=100000", "loop.log_every=1", "loop.save_every=10", "data
 
 def train_command(run: Path, *sets: str) -> list[str]:
     given = [part for each in (*TINY, *LONG, *sets) for part in ("--set", each)]
-    return ["-m", "trainferry.cli.main", "train", "crnn_small", "--run", str(run), *given]
+    return ["-m", "trainferry", "train", "crnn_small", "--run", str(run), *given]
 
 
 def wait_for(what: Callable[[], bool], process: subprocess.Popen[str]) -> None:

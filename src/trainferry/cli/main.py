@@ -117,7 +117,3 @@ def _drop_output() -> None:
     with contextlib.suppress(OSError, ValueError):
         place = sys.stdout.fileno()
         os.dup2(os.open(os.devnull, os.O_WRONLY), place)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -44,7 +44,8 @@ def probe_torch(timeout_seconds: float = 120.0) -> TorchFacts:
             [sys.executable, "-m", "trainferry.devices.torch_probe"],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=timeout_seconds,
             check=False,
         )

@@ -88,7 +88,8 @@ def _version_of(executable: str) -> str | None:
             [executable, "-I", "-c", program],
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             timeout=_TRY_SECONDS,
             check=False,
         )

@@ -232,7 +232,7 @@ def test_torchrun_is_started_once_on_a_machine(tmp_path: Path) -> None:
         *("--nnodes", "2", "--nproc-per-node", "4"),
         *("--rdzv-backend", "c10d", "--rdzv-endpoint", "w-0.x:29500", "--rdzv-id", "read-words"),
         *("--rdzv-conf", "is_host=false,join_timeout=600", "--local-addr", "w-1.x"),
-        *("--max-restarts", "5", "-m", "trainferry.cli.main", "train", "crnn"),
+        *("--max-restarts", "5", "-m", "trainferry", "train", "crnn"),
     ]
     device = {"RANK_ID": "5", "RANK_SIZE": "8", "ASCEND_DEVICE_ID": "1", "RANK_TABLE_FILE": "x"}
     ended = box.run(*URLS, **said, **device)

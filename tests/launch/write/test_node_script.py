@@ -188,7 +188,7 @@ def test_a_missing_table_and_another_template_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (("trainferry", "train", "crnn"), ["-m", "trainferry.cli.main", "train", "crnn"]),
+        (("trainferry", "train", "crnn"), ["-m", "trainferry", "train", "crnn"]),
         (("python", "train.py", "--x"), ["train.py", "--x"]),
         (("/opt/bin/python3", "-m", "mine", "--x"), ["-m", "mine", "--x"]),
         (("python", "-u", "train.py"), ["--no-python", "python", "-u", "train.py"]),

@@ -55,7 +55,7 @@ def is_our_command(command: tuple[str, ...]) -> bool:
 def words_to_run(command: tuple[str, ...]) -> tuple[str, ...]:
     """The command as it is started: `trainferry` with the Python that runs now."""
     if is_our_command(command):
-        return (sys.executable, "-P", "-m", "trainferry.cli.main", *command[1:])
+        return (sys.executable, "-P", "-m", "trainferry", *command[1:])
     if shutil.which(command[0]) is None:
         raise UsageError(
             f"there is no command `{command[0]}`",

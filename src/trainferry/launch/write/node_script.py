@@ -41,7 +41,7 @@ def torchrun_words(command: tuple[str, ...]) -> list[str]:
     """`command` as torchrun's last arguments: a module, a Python file, or any program."""
     program, *words = command
     if program == "trainferry":
-        return ["-m", "trainferry.cli.main", *words]
+        return ["-m", "trainferry", *words]
     is_python = PurePosixPath(program).name in ("python", "python3")
     if is_python and words and (words[0] == "-m" or not words[0].startswith("-")):
         return words

@@ -51,7 +51,7 @@ def time_beside(ours: Sequence[str], peer: Peer, case: Case, steps: int, rounds:
     asked = json.dumps({"peer": asdict(peer), "case": asdict(case), "steps": steps})
     mine, theirs = [], []
     for _ in range(rounds):
-        mine.append(_run("trainferry", "-m", "trainferry.cli.main", "benchmark", *ours, "--json"))
+        mine.append(_run("trainferry", "-m", "trainferry", "benchmark", *ours, "--json"))
         theirs.append(_run(str(peer), "-m", "trainferry.train.peers.work", asked))
     seconds = [each["milliseconds_per_step"] / 1000 for each in mine]
     of_peer = [each["seconds"] for each in theirs]
@@ -75,7 +75,13 @@ def _pace(name: str, batch: int, seconds: list[float], told: list[dict[str, Any]
 
 
 def _run(name: str, *arguments: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
     if done.returncode:
         end = "\n".join(done.stderr.strip().splitlines()[-_SHOWN:])
         raise TrainingError(
