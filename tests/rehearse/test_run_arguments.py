@@ -14,7 +14,11 @@ from trainferry.rehearse.prepare.rank_environment import (
     write_rank_table,
 )
 
-PROJECT, ORIGINAL, COPY = Path("/home/me/project"), Path("/home/me/old"), Path("/run/copy")
+PROJECT, ORIGINAL, COPY = (
+    Path("/nowhere/me/project"),
+    Path("/nowhere/me/old"),
+    Path("/nowhere/run/copy"),
+)
 
 
 def moved(*arguments: str) -> list[str]:
@@ -27,11 +31,11 @@ def moved(*arguments: str) -> list[str]:
         ("--steps=10", "--steps=10"),
         ("run", "run"),
         ("data/train", "data/train"),
-        ("/home/me/project/data", "/run/copy/data"),
-        ("--data=/home/me/project/data", "--data=/run/copy/data"),
-        ("/home/me/old/data", "/run/copy/data"),
-        ("/home/me/project2/data", "/home/me/project2/data"),
-        ("a=b/home/me/project", "a=b/home/me/project"),
+        ("/nowhere/me/project/data", "/nowhere/run/copy/data"),
+        ("--data=/nowhere/me/project/data", "--data=/nowhere/run/copy/data"),
+        ("/nowhere/me/old/data", "/nowhere/run/copy/data"),
+        ("/nowhere/me/project2/data", "/nowhere/me/project2/data"),
+        ("a=b/nowhere/me/project", "a=b/nowhere/me/project"),
         ("../nothing-here", "../nothing-here"),
         ("", ""),
         ("-", "-"),
@@ -49,6 +53,29 @@ def test_a_neighbour_of_the_project_is_still_found(tmp_path: Path) -> None:
     )
     assert arguments == ["--data", str(tmp_path / "data")]
     assert len(notes) == 1
+
+
+@pytest.mark.parametrize("given", ["--out={}/new", "{}/new/deeper"])
+def test_what_is_not_there_yet_is_written_beside_the_copy(given: str, tmp_path: Path) -> None:
+    project, copy = tmp_path / "project", tmp_path / "run" / "migrated" / "project"
+    project.mkdir()
+    (moved,), notes = move_arguments([given.format(tmp_path)], [project], copy, lambda path: path)
+    beside = copy.parent / "written"
+    assert moved.rpartition("=")[2].startswith(f"{beside}{tmp_path}/new")
+    assert Path(f"{beside}{tmp_path}").is_dir()
+    assert not Path(f"{beside}{tmp_path}/new").exists()
+    assert len(notes) == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["{}/model.ckpt", "{}/train-*", "{}/part-%05d", "/nowhere/at/all", "../new", "{}/a,{}/b"],
+)
+def test_names_that_begin_or_stand_for_others_stay(given: str, tmp_path: Path) -> None:
+    (tmp_path / "model.ckpt.index").touch()
+    argument = given.format(tmp_path, tmp_path)
+    moved = move_arguments([argument], [PROJECT], tmp_path / "copy", lambda path: path)
+    assert moved == ([argument], [])
 
 
 def test_a_path_that_is_only_where_the_user_stands_is_pointed_out(
@@ -74,8 +101,10 @@ def test_data_elsewhere_can_be_put_somewhere_better(tmp_path: Path) -> None:
 
 
 def test_the_python_path_leads_into_the_copy_too() -> None:
-    value = move_python_path(".:/home/me/project/lib:/home/me/old:/else", [PROJECT, ORIGINAL], COPY)
-    assert value == ".:/run/copy/lib:/run/copy:/else"
+    value = move_python_path(
+        ".:/nowhere/me/project/lib:/nowhere/me/old:/else", [PROJECT, ORIGINAL], COPY
+    )
+    assert value == ".:/nowhere/run/copy/lib:/nowhere/run/copy:/else"
 
 
 def test_a_rank_table_has_eight_devices_a_server(tmp_path: Path) -> None:

@@ -91,6 +91,12 @@ class Compared:
     parts_in: str = ""
     """What differs there first: `batch`, `loss`, `gradient NAME` or `weight NAME`."""
     rows: tuple[dict[str, Any], ...] = ()
+    is_noise: bool = False
+    """They differ no more than the original does from itself."""
+
+    @property
+    def breaks_claim(self) -> bool:
+        return self.is_claim and not self.agrees and not self.is_noise
 
 
 @dataclass(frozen=True)
@@ -117,7 +123,7 @@ class Rehearsal:
             return Verdict.DID_NOT_RUN
         if self.count(Severity.REFUSED):
             return Verdict.REFUSED
-        if any(one.is_claim and not one.agrees for one in self.compared):
+        if any(one.breaks_claim for one in self.compared):
             return Verdict.DIFFER
         return Verdict.RUNS
 
@@ -146,7 +152,7 @@ class Rehearsal:
         if troubles := list(self._troubles()):
             return troubles
         refused = [f"{one.check}: {one.message}" for one in self.of(Severity.REFUSED)]
-        return refused + [one.summary for one in self.compared if one.is_claim and not one.agrees]
+        return refused + [one.summary for one in self.compared if one.breaks_claim]
 
     def _troubles(self) -> Iterator[str]:
         for side in self.sides:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trainferry.rehearse.findings import gather_findings
+from trainferry.rehearse.comparing.comparison import Comparison
+from trainferry.rehearse.control import find_noise
+from trainferry.rehearse.findings import compare_sides, gather_findings
 from trainferry.rehearse.plan import Plan
 from trainferry.rehearse.prepare.copy import MARK, is_run_folder
 from trainferry.rehearse.prepare.tiny import Cutter
@@ -17,6 +20,10 @@ from trainferry.rehearse.rehearsal import Outcome, Rehearsal
 from trainferry.rehearse.rehearsal_json import write_rehearsal
 from trainferry.rehearse.sides import Went, run_side
 from trainferry.rehearse.tasks import Task, plan_sides
+
+_NOT_AGAIN = (
+    "original again did not come as far: whether its numbers are always the same is unknown"
+)
 
 
 def rehearse(plan: Plan, show: Show) -> Rehearsal:
@@ -34,7 +41,13 @@ def rehearse(plan: Plan, show: Show) -> Rehearsal:
         went = run_side(task, plan, cutter, show)
         prepared += went.prepared
         sides.append(went)
-    gathered = gather_findings(sides)
+    comparisons = compare_sides(sides)
+    noise = None
+    apart = _original_apart(sides, comparisons)
+    if apart is not None and not plan.wishes.in_project:  # there it would go on from what it wrote
+        noise = find_noise(*apart, lambda task: run_side(task, plan, cutter, show))
+        prepared += [] if noise else [_NOT_AGAIN]
+    gathered = gather_findings(sides, comparisons, noise)
     rehearsal = Rehearsal(
         plan=plan.as_json(),
         sides=tuple(went.side for went in sides),
@@ -46,6 +59,17 @@ def rehearse(plan: Plan, show: Show) -> Rehearsal:
     )
     write_rehearsal(rehearsal, plan.folder)
     return rehearsal
+
+
+def _original_apart(
+    sides: Sequence[Went], comparisons: Mapping[str, Comparison]
+) -> tuple[Went, Comparison] | None:
+    """The original and how it differs from the migrated run; None if it does not."""
+    for went in sides:
+        comparison = comparisons.get(went.task.name)
+        if comparison is not None and not went.task.is_migrated and comparison.trained:
+            return None if comparison.agrees else (went, comparison)
+    return None
 
 
 def make_folder(plan: Plan, show: Show) -> None:

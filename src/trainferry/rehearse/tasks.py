@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from trainferry.rehearse.plan import Plan
@@ -24,6 +24,8 @@ class Task:
     follows: str = ""
     """The run whose weights and random numbers it starts with; it is compared with that."""
     precision: str | None = None
+    is_control: bool = False
+    """Once more what it follows, to see how far that differs from itself."""
 
 
 def plan_sides(plan: Plan) -> Iterator[Task]:
@@ -68,3 +70,14 @@ def plan_sides(plan: Plan) -> Iterator[Task]:
             follows=compared,
             precision=wishes.precision,
         )
+
+
+def control_of(original: Task, number: int) -> Task:
+    """The same run again, with the same weights and random numbers."""
+    return replace(
+        original,
+        name=f"{original.name}_again_{number}",
+        title=f"{original.title} again",
+        follows=original.name,
+        is_control=True,
+    )

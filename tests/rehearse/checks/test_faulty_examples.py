@@ -19,6 +19,7 @@ ELSEWHERE = {
     "names-differ",
     "not-compared",
     "not-inferred",
+    "not-repeatable",
     "numbers-differ",
     "precision-constant",
     "precision-not-emulated",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 KINDS = ("batch", "loss", "gradient", "weight")
+_ALIKE = 10.0  # two differences of one cause, where chance has a part in it
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,18 @@ class Comparison:
         number, tensor = parting
         when = "before the first step" if number == 0 else f"at step {number} of {count}"
         return f"the runs part {when}, in {tensor}; {self._largest_of_all()}"
+
+    def is_within(self, noise: Comparison) -> bool:
+        """Whether these runs differ no more than two of the same script do."""
+        if noise.agrees or self.parting is None or self.parting[0] == 0:
+            return False
+        return all(self._is_like(noise, kind) for kind in KINDS)
+
+    def _is_like(self, noise: Comparison, kind: str) -> bool:
+        ours, theirs = self.largest(kind), noise.largest(kind)
+        if ours is None or ours.relative <= self.tolerance:
+            return True
+        return theirs is not None and ours.relative <= _ALIKE * theirs.relative
 
     def largest(self, kind: str) -> Apart | None:
         """The tensor of a kind that is furthest apart in any step."""

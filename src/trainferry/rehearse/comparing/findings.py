@@ -8,6 +8,7 @@ from trainferry.rehearse.checks import (
     free_draws,
     names_differ,
     not_compared,
+    not_repeatable,
     numbers_differ,
     weights_copied,
 )
@@ -28,14 +29,27 @@ _HINTS = {
 _AT_START = "give these variables the same initial values, for instance from a checkpoint"
 
 
-def comparison_findings(comparison: Comparison) -> list[Finding]:
-    """What to know about two runs; nothing where all is equal by name."""
-    return [*_parting(comparison), *_start(comparison), *_names(comparison), *_draws(comparison)]
+def comparison_findings(comparison: Comparison, noise: Comparison | None = None) -> list[Finding]:
+    """What to know about two runs; nothing where all is equal by name.
+
+    `noise` is how the original differs from itself, where that is known.
+    """
+    return [
+        *_parting(comparison, noise),
+        *_start(comparison),
+        *_names(comparison),
+        *_draws(comparison),
+    ]
 
 
-def _parting(comparison: Comparison) -> Iterator[Finding]:
+def _parting(comparison: Comparison, noise: Comparison | None) -> Iterator[Finding]:
     if comparison.agrees:
         return
+    if noise is not None and not noise.agrees:
+        is_within = comparison.is_within(noise)
+        yield _not_repeatable(noise, is_within)
+        if is_within:
+            return
     hint = "see that both scripts train, and that their runs come to a train step"
     operators: tuple[str, ...] = ()
     if (parting := comparison.parting) is not None:
@@ -49,6 +63,15 @@ def _parting(comparison: Comparison) -> Iterator[Finding]:
         hint,
         operators=operators,
     )
+
+
+def _not_repeatable(noise: Comparison, is_within: bool) -> Finding:
+    beside = "and the migrated project differs from it no more than that"
+    if not is_within:
+        beside = "but the migrated project differs from it by more"
+    told = not_repeatable.TOLD
+    message = f"the original gives other numbers when it is run again, {beside}: {noise.summary}"
+    return Finding("not-repeatable", told.severity, message, told.hint)
 
 
 def _hint(comparison: Comparison, number: int, tensor: Apart) -> str:

@@ -35,7 +35,12 @@ OUTCOMES = {
 }
 LIMITS = "没有在 NPU 上运行过：精度、内存、速度和编译器均不在演练范围内。"
 ONLY_ORIGINAL_RUNS = "原始脚本以单进程可以运行：请在迁移所做的改动中，或多卡共用的资源中查找原因。"
-_SIDES = {"migrated": "迁移后", "original": "原始", "migrated, one rank": "迁移后（单卡）"}
+_SIDES = {
+    "migrated": "迁移后",
+    "original": "原始",
+    "original again": "再次运行的原始",
+    "migrated, one rank": "迁移后（单卡）",
+}
 
 
 @dataclass(frozen=True)
@@ -57,12 +62,13 @@ def comparison(compared: Compared) -> str:
     names = "与".join(side_name(name) for name in compared.what.split(" and ", 1))
     if compared.agrees:
         return f"{names}：{compared.steps} 步数值一致。"
-    if not compared.is_claim:
+    if not compared.is_claim and compared.what.startswith("migrated"):
         return f"{names}：{compared.steps} 步，各步差异见下表。"
     if compared.parts_at is None:
         return f"{names}：没有可以对比的训练步。"
     when = "第一步之前" if compared.parts_at == 0 else f"第 {compared.parts_at} 步"
-    return f"{names}：{when}出现差异（{compared.parts_in}）。"
+    noise = "，但不超过原工程两次运行之间的差异" if compared.is_noise else ""
+    return f"{names}：{when}出现差异（{compared.parts_in}）{noise}。"
 
 
 def side_name(name: str) -> str:

@@ -21,7 +21,7 @@ def _lines(rehearsal: Rehearsal) -> Iterator[str]:
     yield ""
     yield from (f"- {_cell(reason)}" for reason in rehearsal.reasons())
     yield from (f"- {side.name}: {_cell(side_sentence(side))}" for side in rehearsal.sides)
-    yield from (f"- {_cell(one.summary)}" for one in rehearsal.compared if one.agrees)
+    yield from (f"- {_cell(one.summary)}" for one in rehearsal.compared if not one.breaks_claim)
     for severity in Severity:
         found = rehearsal.of(severity)
         if found:
