@@ -16,6 +16,7 @@ from trainferry.devices.device import (
     choose_device,
     describe_device,
     fused_optimizer_available,
+    leave_cores,
     name_device,
     peak_memory_bytes,
     pinned_memory_helps,
@@ -70,6 +71,29 @@ def test_the_line_about_the_cpu_counts_its_threads() -> None:
     threads = torch.get_num_threads()
     word = "thread" if threads == 1 else "threads"
     assert describe_device(CPU) == f"device: cpu ({threads} {word}), torch {torch.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("device", "asked", "threads"),
+    [("cuda", None, [1]), ("cpu", None, []), ("cuda", "4", [])],
+)
+def test_a_program_beside_a_device_computes_with_one_thread(
+    monkeypatch: pytest.MonkeyPatch, device: str, asked: str | None, threads: list[int]
+) -> None:
+    chosen: list[int] = []
+    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    leave_cores(torch.device(device))
+    assert chosen == threads
+
+
+def test_an_emulated_npu_has_the_threads_of_the_cpu(
+    monkeypatch: pytest.MonkeyPatch, emulated_npu: torch.device
+) -> None:
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: pytest.fail("changed"))
+    leave_cores(emulated_npu)
 
 
 def test_an_emulated_npu_is_found_only_by_those_who_ask_for_it(emulated_npu: torch.device) -> None:

@@ -8,8 +8,8 @@ import torch
 from PIL import Image, ImageEnhance, ImageOps
 from torch import Tensor
 
+from trainferry.train.data.normalise import normalised, planes_of
 from trainferry.train.data.photos.augment import STRONGEST, Mixture, draw_mixture, vary_photos
-from trainferry.train.data.photos.inputs import normalised, photo_values
 from trainferry.train.data.photos.operations import CHANGES, MOVES, Change, move_pictures
 from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 
@@ -246,7 +246,7 @@ def test_values_are_normalised_as_the_recipe_says(emulated_npu: torch.device) ->
     picture = PhotoPicture(mean=(10.0, 20.0, 30.0), deviation=(2.0, 4.0, 0.5))
     for images in (torch.full((1, 2, 2, 3), 50, dtype=torch.uint8), torch.full((1, 2, 2, 3), 50.0)):
         for device in (torch.device("cpu"), emulated_npu):
-            inputs = normalised(photo_values(images.to(device)), picture).cpu()
+            inputs = normalised(planes_of(images.to(device)), picture).cpu()
             assert inputs.shape == (1, 3, 2, 2)
             assert inputs.dtype == torch.float32
             assert inputs[0, :, 0, 0].tolist() == [20.0, 7.5, 40.0]

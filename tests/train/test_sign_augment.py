@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tests.train.sign_data import draw_sign
+from trainferry.train.data.normalise import join_views, planes_of, split_views
 from trainferry.train.data.share import Share
 from trainferry.train.data.signs.augment import (
     ORDERS,
@@ -25,7 +26,6 @@ from trainferry.train.data.signs.augment import (
     shuffle_views,
     vary_views,
 )
-from trainferry.train.data.signs.inputs import join_views, sign_values, split_views
 from trainferry.train.recipe.tasks import SignAugment
 
 NOTHING: dict[str, Any] = {"crop": 0.0, "colour": 0.0}
@@ -37,7 +37,7 @@ EVERYTHING = dict.fromkeys(KINDS, 1.0)
 def views() -> Tensor:
     """Views of several signs, some of them noise, N 3 H W."""
     signs = [draw_sign(text, 4, 40, 3, seed) for seed, text in enumerate(("abc", "fh01", "gad"))]
-    return split_views(sign_values(torch.from_numpy(np.stack(signs))), 4)
+    return split_views(planes_of(torch.from_numpy(np.stack(signs))).float(), 4)
 
 
 def varied(views: Tensor, seed: int = 1, **strengths: float) -> Tensor:

@@ -20,6 +20,7 @@ from trainferry.devices.precision import Precision, half_of
 from trainferry.errors import DeviceError
 
 REHEARSALS = 3
+URGENT = -1  # the priority of work that other work waits for; that of all else is 0
 
 Work = Callable[[], tuple[Tensor, ...]]
 
@@ -74,7 +75,7 @@ class Recorded:
         module: Any = torch.get_device_module(self._device)
         if self._stream is None:
             torch.autograd.graph.set_warn_on_accumulate_grad_stream_mismatch(False)
-            self._stream = module.Stream(self._device)
+            self._stream = module.Stream(self._device, priority=URGENT)
         outside = module.current_stream(self._device)
         self._stream.wait_stream(outside)
         with _quietly(), module.stream(self._stream):

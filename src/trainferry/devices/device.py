@@ -17,6 +17,7 @@ from trainferry.errors import DeviceError
 EMULATED_NPU_VARIABLE = "TRAINFERRY_EMULATED_NPU"
 
 _GIB = 1024**3
+_THREADS = "OMP_NUM_THREADS"
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,17 @@ def prepare(device: torch.device, precision: Precision) -> None:
     torch.set_float32_matmul_precision("highest" if precision == "fp32" else "high")
     torch.backends.cudnn.allow_tf32 = precision != "fp32"
     torch.backends.cudnn.benchmark = True
+
+
+def leave_cores(device: torch.device) -> None:
+    """Give the operators of the program itself one thread where `device` does the computing.
+
+    They draw a few random numbers for each batch. Spread over all cores they would wait for
+    cores that are reading the next batches, and the device for them. Who sets OMP_NUM_THREADS
+    decides.
+    """
+    if device.type != "cpu" and not is_emulated(device) and _THREADS not in os.environ:
+        torch.set_num_threads(1)
 
 
 def seed_device(seed: int, device: torch.device) -> None:

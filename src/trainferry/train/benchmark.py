@@ -28,7 +28,7 @@ from trainferry.train.run import Run
 from trainferry.train.step import train_step
 
 WARM_UP = 5
-ROUNDS = 10
+ROUNDS, LEAST_STEPS = 10, 10  # of a round: in its first step, the device waits for the program
 _DIFFERENT_BATCHES = 4
 
 
@@ -101,7 +101,8 @@ def timed(step: Callable[[], object], device: torch.device, steps: int) -> float
 
 
 def _rounds(step: Callable[[], object], device: torch.device, steps: int) -> Iterator[float]:
-    for part in np.array_split(np.arange(steps), min(ROUNDS, steps)):
+    rounds = min(ROUNDS, max(1, steps // LEAST_STEPS))
+    for part in np.array_split(np.arange(steps), rounds):
         synchronize(device)
         started = time.perf_counter()
         for _ in part:

@@ -16,6 +16,7 @@ from trainferry.devices.collectives import ALONE, Group
 from trainferry.devices.device import (
     channels_last_helps,
     has_coarse_norms,
+    leave_cores,
     prepare,
     seed_device,
 )
@@ -127,7 +128,7 @@ def synthetic_run(recipe: Recipe, device: torch.device, samples: int) -> tuple[R
     """Make a run as training does, but without data and without a folder; and what to tell."""
     recipe, note = without_data(recipe)
     check_precision(device, recipe.precision.name)
-    prepare(device, recipe.precision.name)
+    _prepare(recipe, device)
     source = _kind(recipe).synthetic_source(recipe, samples, _pool(recipe))
     return _assemble(in_steps(recipe, samples), Path(), device, source, None, ALONE), note
 
@@ -249,8 +250,13 @@ def _on_device(recipe: Recipe, data: Path | None, device: torch.device) -> Recip
     check_precision(device, recipe.precision.name)
     if recipe.data.jpeg == "device":
         check_decoder(device)
-    prepare(device, recipe.precision.name)
+    _prepare(recipe, device)
     return recipe
+
+
+def _prepare(recipe: Recipe, device: torch.device) -> None:
+    prepare(device, recipe.precision.name)
+    leave_cores(device)
 
 
 def _training_source(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -69,15 +71,23 @@ def is_head(name: str) -> bool:
     return HEAD in name.split(".")
 
 
-def clip_gradients(network: nn.Module, recipe: OptimizerRecipe) -> None:
+def multiply_each(tensors: Sequence[Tensor], factors: Tensor) -> None:
+    """Multiply each tensor by its factor."""
+    torch._foreach_mul_(list(tensors), factors.unbind())
+
+
+def clip_gradients(
+    network: nn.Module,
+    recipe: OptimizerRecipe,
+    multiply: Callable[[Sequence[Tensor], Tensor], None] = multiply_each,
+) -> None:
     """Shorten gradients to the norm of the recipe: all together, or each by itself."""
     if recipe.clipped == "all":
         nn.utils.clip_grad_norm_(network.parameters(), recipe.clip_norm)
         return
     gradients = [weight.grad for weight in network.parameters() if weight.grad is not None]
     norms = torch.stack(torch._foreach_norm(gradients))
-    shares = torch.clamp(recipe.clip_norm / (norms + 1e-12), max=1.0)
-    torch._foreach_mul_(gradients, shares.unbind())
+    multiply(gradients, torch.clamp(recipe.clip_norm / (norms + 1e-12), max=1.0))
 
 
 def set_learning_rate(optimizer: Optimizer, rate: float | Tensor) -> None:

@@ -18,10 +18,12 @@ import torch
 from torch import Tensor
 
 from trainferry.devices.capture import Recorded
+from trainferry.devices.lanes import beside
 from trainferry.devices.loss_scale import multiply_gradients
 from trainferry.devices.precision import autocast, half_of
 from trainferry.devices.scale_on_device import ScaleOnDevice
 from trainferry.train.kept import Kept
+from trainferry.train.kernels.copies import Multiples
 from trainferry.train.optimizer import (
     clip_gradients,
     let_record,
@@ -44,8 +46,9 @@ class WholeStep:
         self._run = run
         self._pace = Pace(run.recipe, run.average, run.device)
         self._scale = ScaleOnDevice(run.scale, run.device) if run.scale.skips_overflows else None
-        half = half_of(run.recipe.precision.name)
-        self._weights = None if half is None else WorkingWeights(run.network, half)
+        self._half = half_of(run.recipe.precision.name)
+        self._weights = None if self._half is None else WorkingWeights(run.network, self._half)
+        self._multiples = Multiples()
         self._loss = torch.zeros((), device=run.device)
         self._is_settled = True
         self._told: list[Tensor] = []
@@ -82,10 +85,10 @@ class WholeStep:
         self._is_settled = True
 
     def _place(self, told: Sequence[Tensor], batch: Batch) -> None:
-        """Put a batch where the step looks for it."""
+        """Put a batch where the step looks for it; pictures in the format of the first products."""
         kept = self._batch
-        if kept is None or not _alike([*told, *_answers(batch)], [*self._told, *_answers(kept)]):
-            self._told = [each.clone() for each in told]
+        if kept is None or not self._fits([*told, *_answers(batch)]):
+            self._told = [each.to(self._format(each), copy=True) for each in told]
             self._batch = _without_pictures(batch)
             self._recorded = Recorded(self._work, self._run.device)
             return
@@ -93,21 +96,36 @@ class WholeStep:
         for place, value in zip(places, [*told, *_answers(batch)], strict=True):
             place.copy_(value)
 
+    def _fits(self, values: Sequence[Tensor]) -> bool:
+        assert self._batch is not None
+        places = [*self._told, *_answers(self._batch)]
+        return [(each.shape, each.dtype) for each in places] == [
+            (each.shape, self._format(each) if number < len(self._told) else each.dtype)
+            for number, each in enumerate(values)
+        ]
+
+    def _format(self, value: Tensor) -> torch.dtype:
+        """What autocast would narrow first thing is narrowed on its way."""
+        if self._half is not None and value.dtype == torch.float32:
+            return self._half
+        return value.dtype
+
     def _work(self) -> tuple[Tensor, ...]:
         run, scale = self._run, self._scale
         assert self._batch is not None
         run.optimizer.zero_grad(set_to_none=True)
         statistics = Kept(run.network.buffers()) if scale is not None else None
-        with autocast(run.device, run.recipe.precision.name):
-            logits = (self._weights or run.network)(*self._told)
-        loss = run.task.losses(logits, self._batch).mean()
-        (loss if scale is None else scale.scale(loss)).backward()
+        with beside(run.device):
+            with autocast(run.device, run.recipe.precision.name):
+                logits = (self._weights or run.network)(*self._told)
+            loss = run.task.losses(logits, self._batch).mean()
+            (loss if scale is None else scale.scale(loss)).backward()
         if self._weights is not None:
             self._weights.collect()
         self._pace.take()
         overflow = None if scale is None else self._unscale(scale)
         if run.recipe.optimizer.clip_norm:
-            clip_gradients(run.network, run.recipe.optimizer)
+            clip_gradients(run.network, run.recipe.optimizer, self._multiples)
         loss = loss.detach()
         if overflow is None:
             run.optimizer.step()
@@ -145,9 +163,3 @@ def _without_pictures(batch: Batch) -> Batch:
         lengths=batch.lengths.clone(),
         soft=None if batch.soft is None else batch.soft.clone(),
     )
-
-
-def _alike(some: list[Tensor], others: list[Tensor]) -> bool:
-    return [(each.shape, each.dtype) for each in some] == [
-        (each.shape, each.dtype) for each in others
-    ]

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainferry.train.kernels.copies import Copies, reference
+from trainferry.train.kernels.copies import Copies, Multiples, reference
 
 pytestmark = pytest.mark.cuda
 
@@ -37,6 +37,23 @@ def test_the_same_copies_serve_other_tensors(kernel_device: torch.device) -> Non
         copies(sources, goals)
         assert goals[0].tolist() == 3 * [number] + 5 * [0]
         assert bool((goals[1] == number).all())
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64])
+def test_tensors_are_multiplied_by_factors_of_their_own(
+    kernel_device: torch.device, kind: torch.dtype
+) -> None:
+    shapes = [(3,), (40, 70), (), (5, 3, 7, 7)]
+    tensors = [torch.randn(shape, device=kernel_device, dtype=kind) for shape in shapes]
+    tensors[-1] = rows(tensors[-1])
+    factors = torch.tensor([0.5, 1.0, -2.0, 0.1], device=kernel_device, dtype=kind)
+    expected = [each * factor for each, factor in zip(tensors, factors, strict=True)]
+    multiply = Multiples()
+    multiply(tensors, factors)
+    for mine, theirs in zip(tensors, expected, strict=True):
+        assert torch.equal(mine, theirs)
+    multiply(tensors, 1 / factors)
+    torch.testing.assert_close(tensors[1], expected[1])
 
 
 def test_numbers_are_rounded_to_the_format_of_the_goal(kernel_device: torch.device) -> None:

@@ -251,7 +251,8 @@ def check_half(recurrence: nn.LSTM, columns: Tensor, slices: Slices, kind: torch
     theirs = facts(nn.LSTM.forward, in_format(recurrence, kind), columns.to(kind))
     mine = facts(reads_with(slices), recurrence, columns.to(kind))
     for true, plain, own in zip(truth, theirs, mine, strict=True):
-        assert error(own, true) <= 1.5 * error(plain, true) + 1e-3
+        # Up to one rounding more: theirs may keep more digits from column to column than bf16 has.
+        assert error(own, true) <= 1.5 * error(plain, true) + torch.finfo(kind).eps
 
 
 def error(values: Tensor, true: Tensor) -> float:

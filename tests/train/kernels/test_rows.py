@@ -8,6 +8,7 @@ from torch import Tensor
 
 from trainferry.train.kernels.rows import (
     Shares,
+    columns_of,
     in_rows,
     row_stride,
     share_to_map,
@@ -98,3 +99,11 @@ def a_map(pictures: int, channels: int, height: int, width: int) -> Tensor:
 def programs(shares: Shares) -> int:
     across, down, groups = shares.grid
     return across * down * groups
+
+
+@pytest.mark.parametrize(
+    ("channels", "columns"),
+    [(1, 1), (3, 4), (24, 32), (40, 64), (64, 64), (72, 32), (128, 128), (192, 64), (512, 128)],
+)
+def test_few_threads_idle_over_pixels(channels: int, columns: int) -> None:
+    assert columns_of(channels) == columns

@@ -1,4 +1,4 @@
-"""Many small copies between tables of numbers, all by one program.
+"""Many small copies between tables of numbers, all by one program; multiples, where asked.
 
 A network has hundreds of weights; starting a copy of each takes longer than copying. `Copies`
 tells one program the places of all of them.
@@ -18,6 +18,7 @@ from trainferry.devices.capture import is_recording
 from trainferry.devices.kernels import runs_kernels
 
 _VALUES = 2048  # of one program
+_ALIGNMENT = 16  # bytes
 
 
 class Copies:
@@ -32,11 +33,14 @@ class Copies:
         self._there = torch.empty(0)
 
     @torch.no_grad()
-    def __call__(self, sources: Sequence[Tensor], goals: Sequence[Tensor]) -> None:
+    def __call__(
+        self, sources: Sequence[Tensor], goals: Sequence[Tensor], factors: Tensor | None = None
+    ) -> None:
+        """Copy all; where there are factors, multiply each source by its own on the way."""
         if not sources:
             return
         if not runs_kernels(sources[0]):
-            reference(sources, goals)
+            reference(sources, goals, factors)
             return
         from trainferry.train.kernels.programs.copies import copy_values
 
@@ -48,15 +52,20 @@ class Copies:
         # Outside of a recording, the copy must have read the places before they may change.
         self._there.copy_(self._facts, non_blocking=is_recording(self._there.device))
         copy_values[(len(self._jobs),)](
-            *(self._there, self._jobs, sources[0], goals[0]), VALUES=_VALUES, num_warps=8
+            *(self._there, self._jobs, sources[0], goals[0]),
+            self._there if factors is None else factors,
+            SCALES=factors is not None,
+            ALIGNED=all(place % _ALIGNMENT == 0 for fact in facts for place in fact[:2]),
+            VALUES=_VALUES,
+            num_warps=8,
         )
 
     def _prepare(self, sources: Sequence[Tensor], goals: Sequence[Tensor]) -> None:
         """Deal the values out to programs, and keep memory for the places, as recordings need."""
         jobs = [
-            (number, start)
+            (number, part)
             for number, (source, goal) in enumerate(zip(sources, goals, strict=True))
-            for start in range(0, _shared(goal, source).numel(), _VALUES)
+            for part in range(-(-_shared(goal, source).numel() // _VALUES))
         ]
         device = sources[0].device
         self._jobs = torch.tensor(jobs, dtype=torch.int64, device=device)
@@ -66,10 +75,27 @@ class Copies:
         self._there = torch.empty_like(self._facts, device=device, pin_memory=False)
 
 
-def reference(sources: Sequence[Tensor], goals: Sequence[Tensor]) -> None:
+class Multiples:
+    """Multiplies each tensor by a factor of its own. Layouts do not matter, as long as no gap is.
+
+    Shapes and formats must stay, as for `Copies`.
+    """
+
+    def __init__(self) -> None:
+        self._copies = Copies()
+
+    def __call__(self, tensors: Sequence[Tensor], factors: Tensor) -> None:
+        lines = [each.as_strided((each.numel(),), (1,)) for each in tensors]
+        self._copies(lines, lines, factors)
+
+
+def reference(
+    sources: Sequence[Tensor], goals: Sequence[Tensor], factors: Tensor | None = None
+) -> None:
     """Copy one after the other."""
-    for source, goal in zip(sources, goals, strict=True):
-        _shared(goal, source).copy_(_shared(source, goal))
+    for number, (source, goal) in enumerate(zip(sources, goals, strict=True)):
+        shared = _shared(source, goal)
+        _shared(goal, source).copy_(shared if factors is None else shared * factors[number])
 
 
 def _shared(tensor: Tensor, other: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from trainferry.train.kernels.rows import new_rows, power_of_two
+from trainferry.train.kernels.rows import columns_of, new_rows
 
 _VALUES = 2048  # of one program
 
@@ -34,6 +34,11 @@ class Windows:
         down = (height + self.top + self.bottom - self.size[0]) // self.stride[0] + 1
         across = (width + self.left + self.right - self.size[1]) // self.stride[1] + 1
         return down, across
+
+    def count_cells(self, height: int, width: int) -> int:
+        """How many cells, as large as the distance of windows, a map has with its padding."""
+        down, across = self.stride
+        return -(-(height + self.top) // down) * -(-(width + self.left) // across)
 
 
 class MaxPool(torch.autograd.Function):
@@ -61,10 +66,9 @@ class MaxPool(torch.autograd.Function):
         (winners,) = ctx.saved_tensors
         of_largest = of_largest.contiguous(memory_format=torch.channels_last)
         pictures, channels = winners.shape[:2]
-        height, width = ctx.size
-        of_images = new_rows(of_largest, pictures, channels, height, width)
-        pixels = pictures * height * width
-        _run(pool_backward, pixels, (of_largest, winners, of_images), ctx.windows, ctx.size)
+        of_images = new_rows(of_largest, pictures, channels, *ctx.size)
+        cells = pictures * ctx.windows.count_cells(*ctx.size)
+        _run(pool_backward, cells, (of_largest, winners, of_images), ctx.windows, ctx.size)
         return of_images, None
 
 
@@ -76,7 +80,7 @@ def _run(
     size: list[int],
 ) -> None:
     channels = maps[0].shape[1]
-    columns = min(128, power_of_two(channels))
+    columns = columns_of(channels)
     rows = max(1, _VALUES // columns)
     program[-(-pixels // rows), -(-channels // columns)](
         *maps,

@@ -18,11 +18,12 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from trainferry.devices.kernels import runs_kernels
+from trainferry.devices.lanes import Beside, works_for
 from trainferry.train.kernels.fold import Padding
 from trainferry.train.kernels.rows import new_rows, power_of_two
 
 MOST = 40  # channels in or out; with more, a library is as fast
-MOST_PIXELS = 2**17  # of all pictures; what is faster with more has not been measured
+MOST_PIXELS = 2**20  # of all pictures; what is faster with more has not been measured
 _UNIT = 8  # values that a thread loads at once
 _PIXELS_EACH, _SPLITS = 576, 128  # at least and at most, for the gradient of a weight
 _JOINED = 64  # values of it that a program joins
@@ -55,7 +56,9 @@ def is_narrow(images: Tensor, convolution: torch.nn.Conv2d) -> bool:
 
 
 def convolve_narrow(images: Tensor, weight: Tensor, stride: int, padding: Padding) -> Tensor:
-    result: Tensor = _Narrow.apply(images, weight.to(images.dtype), stride, padding)
+    narrow = weight.to(images.dtype)
+    works = works_for(narrow) if narrow is weight else None
+    result: Tensor = _Narrow.apply(images, narrow, stride, padding, works)
     return result
 
 
@@ -67,13 +70,14 @@ class _Narrow(torch.autograd.Function):
         weight: Tensor,
         stride: int,
         padding: Padding,
+        works: Beside | None,
     ) -> Tensor:
         images = images.contiguous(memory_format=torch.channels_last)
         rows, columns = images.shape[2:]
         height = (rows + padding.top + padding.bottom - 3) // stride + 1
         width = (columns + padding.left + padding.right - 3) // stride + 1
         result = new_rows(images, len(images), len(weight), height, width)
-        ctx.stride, ctx.padding = stride, padding
+        ctx.stride, ctx.padding, ctx.works = stride, padding, works
         ctx.save_for_backward(images, weight)
         _convolve(images, weight, result, ctx, back=False)
         return result
@@ -87,7 +91,12 @@ class _Narrow(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             of_images = torch.empty_like(images)
             _convolve(gradient, weight, of_images, ctx, back=True)
-        return of_images, _of_weight(images, gradient, ctx), None, None
+        if ctx.works is None:
+            return of_images, _of_weight(images, gradient, ctx), None, None, None
+        ctx.works.add_gradient(
+            weight, lambda: _of_weight(images, gradient, ctx), (images, gradient)
+        )
+        return of_images, None, None, None, None
 
 
 def _convolve(

@@ -76,7 +76,7 @@ class Maps:
 
 @dataclass(frozen=True)
 class Parts:
-    """Two sums per split of the rows, folded row and channel, 2 G S F*C."""
+    """Two sums per split of the rows, folded row and channel, 2 G S F*C; S+1 for statistics."""
 
     sums: Tensor
     shares: Shares
@@ -116,7 +116,7 @@ _counters = WeakTensorKeyDictionary()
 def take_statistics(features: Tensor, statistics: Tensor, norm: Norm, counters: Tensor) -> None:
     """Compute the statistics of the features and move those of the norm."""
     shares = _shares_to_sum([features], norm.groups, _BYTES_ALONE)
-    parts = Parts(_parts(features, shares), shares)
+    parts = Parts(_parts(features, shares, more=1), shares)
     if LAST_JOINS and shares.last_can_join():
         _start_sum_up(parts, features, None, (statistics, norm, counters[0]))
     else:
@@ -127,7 +127,7 @@ def take_statistics(features: Tensor, statistics: Tensor, norm: Norm, counters: 
 def sum_up(features: Tensor, copy: Tensor) -> Parts:
     """Statistics of each split; `copy`, of the same shape, gets the values on the way."""
     shares = _shares_to_sum([features, copy], 1, _BYTES_ALONE)
-    parts = Parts(_parts(features, shares), shares)
+    parts = Parts(_parts(features, shares, more=1), shares)
     _start_sum_up(parts, features, copy, None)
     return parts
 
@@ -145,7 +145,7 @@ def finish_statistics(parts: Parts, statistics: Tensor, norm: Norm) -> None:
     program[-(-channels // columns), table.groups](
         *(parts.sums, statistics, *_moving(norm)),
         *(channels, channels - table.channels, statistics.shape[2]),
-        *(shares.entries, table.fold, table.rows, shares.rows_each, table.pixels),
+        *(shares.entries, table.fold, table.pixels),
         *_pace(norm),
         DEBIASES=norm.debiased is not None,
         ENTRIES=entries,
@@ -265,14 +265,14 @@ def _start_sum_up(
     """Start the program; with statistics, norm and counters it finishes them too."""
     from trainferry.train.kernels.programs.norm import sum_up as program
 
-    shares, table = parts.shares, parts.shares.table
+    shares = parts.shares
     other = features if copy is None else copy
     unused = parts.sums
     statistics, norm, counters = (unused, None, unused) if finish is None else finish
     program[shares.grid](
         *(features, other, parts.sums, counters, statistics),
         *([unused] * 4 if norm is None else _moving(norm)),
-        *(table.rows, table.columns // table.unit, table.total // table.unit, shares.rows_each),
+        *_sizes(shares),
         *(_stride(features, shares), _stride(other, shares), statistics.shape[2]),
         *((0, 0.0, 0.0) if norm is None else _pace(norm)),
         COPIES=copy is not None,
@@ -360,9 +360,9 @@ def _shares_to_sum(maps: list[Tensor], groups: int, bytes_each: int) -> Shares:
     return share_to_sum(table_to_sum(maps, groups), bytes_each // maps[0].element_size())
 
 
-def _parts(features: Tensor, shares: Shares) -> Tensor:
+def _parts(features: Tensor, shares: Shares, more: int = 0) -> Tensor:
     table = shares.table
-    shape = 2, table.groups, shares.splits, table.columns
+    shape = 2, table.groups, shares.splits + more, table.columns
     return features.new_empty(shape, dtype=torch.float32)
 
 

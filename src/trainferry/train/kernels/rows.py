@@ -15,6 +15,7 @@ _SUMMING, _SUMMING_FEW, _MAPPING = 528, 264, 1024
 _ENTRIES = 2048  # partial sums of a channel that are still joined fast
 _JOINED, _JOINED_VALUES = (64, 256, 1024), 4096  # at a time; few sizes, as each is compiled
 _WIDTHS = (256, 128, 64, 32)
+_COLUMNS = (128, 64, 32)
 _LARGEST_FOLD = 16
 _TILES_EACH = 4  # for which a program loads the facts of its channels once
 _USED_WELL = 0.8
@@ -22,7 +23,7 @@ _USED_WELL = 0.8
 # bytes are on their way as with wide tiles, and much less has to be joined for each channel.
 _SMALL = 2**24  # values
 _NARROW, _NARROW_CHANNELS = (32, 64), 256  # the first up to so many channels
-_NARROW_SUMMING, _NARROW_REGISTERS = 264, 128  # programs, and what lets all run at the same time
+_NARROW_SUMMING, _NARROW_REGISTERS = 256, 128  # programs, and what lets all run at the same time
 _PROCESSORS, _LOADED_ONCE = 132, 2048  # tiles get smaller until all work, down to so many values
 _JOINED_BY_LAST = 8192  # values that the last program joins sooner than another would start
 _INT_LIMIT = 2**31
@@ -171,6 +172,13 @@ def share_to_map(table: Table, values: int) -> Shares:
 def power_of_two(number: int) -> int:
     """The smallest that is not below the number."""
     return 1 << (number - 1).bit_length()
+
+
+def columns_of(channels: int) -> int:
+    """How many channels a program takes that goes over pixels: so many that few threads idle."""
+    if channels <= _COLUMNS[-1]:
+        return power_of_two(channels)
+    return max(_COLUMNS, key=lambda width: _used(channels, width))
 
 
 def _share_narrow(table: Table, values: int) -> Shares:

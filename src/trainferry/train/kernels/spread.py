@@ -16,10 +16,10 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from trainferry.devices.kernels import runs_kernels
-from trainferry.train.kernels.rows import new_rows, power_of_two
+from trainferry.train.kernels.rows import columns_of, new_rows
 
 _VALUES = 1024  # of one program, forwards
-_SQUARES = 512  # and values of the small map, backwards
+_SQUARES = 512  # and values of the small map, backwards, by half the threads
 
 
 def add_spread(large: Tensor, small: Tensor, factor: int, *, rectified: bool) -> Tensor:
@@ -95,11 +95,11 @@ def _spread(
     from trainferry.train.kernels.programs.spread import spread_forward
 
     pictures, channels, height, width = result.shape
-    pixels, columns = pictures * height * width, _columns(channels)
+    pixels, columns = pictures * height * width, columns_of(channels)
     rows = max(1, _VALUES // columns)
     spread_forward[-(-pixels // rows), -(-channels // columns)](
         *(result if large is None else large, small, result),
-        *(pixels, height, width, *small.shape[2:], channels, factor, scale),
+        *(pixels, height, width, *small.shape[2:], factor, scale, channels),
         ADDS=large is not None,
         RECTIFIES=rectified,
         PIXELS=rows,
@@ -116,22 +116,19 @@ def _gather(
     pictures, channels, height, width = large.shape
     size = height // factor, width // factor
     small = new_rows(large, pictures, channels, *size)
-    pixels, columns = pictures * size[0] * size[1], _columns(channels)
-    rows = max(1, _SQUARES // columns // factor)
+    pixels, columns = pictures * size[0] * size[1], columns_of(channels)
+    rows = max(1, _SQUARES // columns)
     spread_backward[-(-pixels // rows), -(-channels // columns)](
         *(large, large if result is None else result, rectified, small),
-        *(pixels, height, width, *size, channels, scale),
+        *(pixels, height, width, *size, scale, channels),
         RECTIFIES=result is not None,
         FACTOR=factor,
         PIXELS=rows,
         COLUMNS=columns,
+        num_warps=2,
     )
     return small
 
 
 def _in_rows(features: Tensor) -> Tensor:
     return features.contiguous(memory_format=torch.channels_last)
-
-
-def _columns(channels: int) -> int:
-    return min(128, power_of_two(channels))

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from trainferry.errors import DataError
 from trainferry.train.networks.attention_steps import StepWeights, attention_steps
+from trainferry.train.networks.look_up import look_up
 
 # Cell and hidden values, each B H, to what the next step and the classes are told, B S.
 Look: TypeAlias = Callable[[Tensor, Tensor], Tensor]
@@ -61,7 +62,10 @@ class AttentionDecoder(nn.Module):
 
     def forward(self, features: Tensor, previous: Tensor | None = None) -> Tensor:
         """Map features, B N C, and the right characters, B L, if known, to scores, B L K."""
-        links = self._links(len(features)).told(previous)
+        return self.follow(features, self.links(len(features), previous))
+
+    def follow(self, features: Tensor, links: Links) -> Tensor:
+        """Map features to scores as the links say, which know of no feature."""
         if links.characters is not None or not torch.is_grad_enabled():
             return self._unroll(features, links)[0]
         states = attention_steps(links.given, self.key(features), features, self._weights(links))
@@ -69,7 +73,7 @@ class AttentionDecoder(nn.Module):
 
     def look(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Return the scores, B L K, and the share of each place in each character, B L N."""
-        return self._unroll(features, self._links(len(features)))
+        return self._unroll(features, self.links(len(features)))
 
     def _unroll(self, features: Tensor, links: Links) -> tuple[Tensor, Tensor]:
         keys = self.key(features)
@@ -89,7 +93,7 @@ class AttentionDecoder(nn.Module):
         query = self.query
         return StepWeights(links.recurrent, query.weight, query.bias, self.score, self.cell.clip)
 
-    def _links(self, samples: int) -> Links:
+    def links(self, samples: int, previous: Tensor | None = None) -> Links:
         """Join the input layer with the cell, and the output layer with the classifier."""
         cell = self.cell
         gates = cell.weight_ih @ self.inputs.weight  # 4H K+C
@@ -101,7 +105,7 @@ class AttentionDecoder(nn.Module):
             recurrent=torch.cat([cell.weight_hh, of_context], 1),
             voice=self.classifier.weight @ self.output.weight,
             voice_bias=self.classifier.weight @ self.output.bias + self.classifier.bias,
-        )
+        ).told(previous)
 
 
 class ClippedCell(nn.Module):
@@ -133,8 +137,7 @@ class ClippedCell(nn.Module):
         return torch.sigmoid(said) * torch.tanh(carried), carried
 
 
-@dataclass(frozen=True)
-class Links:
+class Links(NamedTuple):
     """The matrices of one batch; S values are handed from step to step."""
 
     given: Tensor  # L B 4H: gates that no step before decides
@@ -152,9 +155,9 @@ class Links:
                 f"the network reads {len(self.given)} characters, labels have {previous.shape[1]}",
                 hint="pad or cut the labels to the length of the recipe",
             )
-        told = functional.embedding(previous[:, :-1].t(), self.characters)
+        told = look_up(previous[:, :-1].t(), self.characters)
         given = torch.cat([self.given[:1], self.given[1:] + told])
-        return replace(self, given=given, characters=None)
+        return self._replace(given=given, characters=None)
 
     def classify(self, states: Tensor) -> Tensor:
         return functional.linear(states, self.voice, self.voice_bias)

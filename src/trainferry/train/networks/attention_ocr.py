@@ -10,14 +10,18 @@ K classes (the last is null: the text is over).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 
+from trainferry.devices.lanes import side_by_side
 from trainferry.errors import DataError
-from trainferry.train.networks.attention_decoder import AttentionDecoder, Reader
+from trainferry.train.networks.attention_decoder import AttentionDecoder, Links, Reader
 from trainferry.train.networks.inception_v3 import InceptionV3, map_size
+from trainferry.train.networks.layers import is_watched
 from trainferry.train.networks.slice_decoder import SliceDecoder
 
 
@@ -68,7 +72,15 @@ class AttentionOCR(nn.Module):
         `previous` are the right characters, B L: each is read knowing the one before. Without
         them the network reads on after what it read itself.
         """
-        return self.decoder(self._features(images), previous)
+        decoder = self.decoder
+        if previous is None or not isinstance(decoder, AttentionDecoder) or is_watched(decoder):
+            return decoder(self._features(images), previous)
+        works: list[Callable[[Tensor], Tensor | Links]]
+        works = [self._features, partial(decoder.links, len(images))]
+        features, links = side_by_side(works, [[images], [previous]])
+        assert isinstance(features, Tensor)
+        assert isinstance(links, Links)
+        return decoder.follow(features, links)
 
     def look(self, images: Tensor) -> tuple[Tensor, Tensor]:
         """Return the scores and where each character was looked for: B L K and B L V h w."""
@@ -79,8 +91,9 @@ class AttentionOCR(nn.Module):
         """Features of all views, row by row of the views on top of each other: B V*h*w C."""
         self._check(images)
         views = torch.cat(images.chunk(self.views.count, 3))
-        maps = self.tower(views).unflatten(0, (self.views.count, len(images)))  # V B C h w
-        maps = maps.permute(1, 0, 3, 4, 2)
+        # Channels last before the views change places: so they stay on the way back.
+        maps = self.tower(views).permute(0, 2, 3, 1)
+        maps = maps.unflatten(0, (self.views.count, len(images))).transpose(0, 1)  # B V h w C
         if self.coordinates is not None:
             places = self.coordinates.to(maps.dtype).expand(*maps.shape[:4], -1)
             maps = torch.cat([maps, places], 4)

@@ -20,6 +20,7 @@ from trainferry.devices.kernels import runs_kernels
 from trainferry.train.kernels.bias import normalise_biased
 from trainferry.train.kernels.lstm import State, read_by_time
 from trainferry.train.kernels.max_pool import Windows
+from trainferry.train.networks.convolve import LateConvolution, convolve
 from trainferry.train.networks.layers import (
     Pool,
     apply_norm,
@@ -117,9 +118,9 @@ class _Convolutions(nn.Module):
         inputs = (3, *channels[:-1])
         for number, (before, after) in enumerate(zip(inputs, channels, strict=True), start=1):
             if number < 7:
-                convolution = nn.Conv2d(before, after, 3, padding=1, bias=number <= 2)
+                convolution = LateConvolution(before, after, 3, padding=1, bias=number <= 2)
             else:
-                convolution = nn.Conv2d(before, after, 2, stride=(2, 1), bias=False)
+                convolution = LateConvolution(before, after, 2, stride=(2, 1), bias=False)
             _init_as_variance_scaling(convolution)
             self.add_module(f"conv{number}", convolution)
             self.add_module(f"norm{number}", nn.BatchNorm2d(after, 1e-3, 1 - norm_decay))
@@ -139,10 +140,7 @@ class _Convolutions(nn.Module):
         if convolution.bias is None or known is None or is_watched(convolution):
             x = convolution(x)
             return apply_norm(norm, x) if pool is None else pool_normalised(norm, x, pool)
-        convolved = functional.conv2d(
-            x, convolution.weight, stride=convolution.stride, padding=convolution.padding
-        )
-        x = normalise_biased(convolved, convolution.bias, known, rectified=True)
+        x = normalise_biased(convolve(x, convolution), convolution.bias, known, rectified=True)
         return x if pool is None else pool(x)
 
 

@@ -8,13 +8,14 @@ Shapes: B pictures, K classes; branch i has `width * 2**i` channels at 1/(4 * 2*
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from torch import Tensor, nn
 from torch.nn import functional
 
 from trainferry.devices.lanes import side_by_side
+from trainferry.train.kernels.fan_out import fan_out
 from trainferry.train.kernels.spread import add_spread
 from trainferry.train.networks.layers import (
     Features,
@@ -115,15 +116,6 @@ class _Unit(nn.Module):
         return apply_norm(self.norm, self.convolution(features), rectified=self.rectified)
 
 
-def _add(units: nn.Module, features: Tensor, other: Tensor, *, rectified: bool = True) -> Tensor:
-    """What the units, whose last is not rectified, make of the features, added to another map."""
-    open_end = _up_to_last_norm(units, features, other)
-    if open_end is None:
-        total = units(features) + other
-        return functional.relu(total) if rectified else total
-    return apply_norm(*open_end, other, rectified=rectified)
-
-
 def _close(units: nn.Module, features: Tensor, shortcut: Tensor) -> Features:
     """The same at the end of a block, for the next one."""
     open_end = _up_to_last_norm(units, features, shortcut)
@@ -136,14 +128,20 @@ def _up_to_last_norm(
     units: nn.Module, features: Tensor, other: Tensor
 ) -> tuple[nn.Module, Tensor] | None:
     """Return the last norm and what it gets; None where it has to run by itself."""
-    assert isinstance(units, nn.Sequential)
-    *inner, last = units
-    assert isinstance(last, _Unit)
+    last = _last(units)
     if norm_for_kernels(last.norm, other) is None:
         return None
-    for unit in inner:
+    assert isinstance(units, nn.Sequential)
+    for unit in list(units)[:-1]:
         features = unit(features)
     return last.norm, last.convolution(features)
+
+
+def _last(units: nn.Module) -> _Unit:
+    assert isinstance(units, nn.Sequential)
+    last = units[-1]
+    assert isinstance(last, _Unit)
+    return last
 
 
 class _Bottleneck(nn.Module):
@@ -206,21 +204,56 @@ class _Module(nn.Module):
     def forward(self, branches: Sequence[Tensor]) -> list[Tensor]:
         think = [partial(_think, branch) for branch in self.branches]
         maps = side_by_side(think, [[one] for one in branches])
-        goals = [partial(self._fused, goal) for goal in range(len(maps))]
-        return side_by_side(goals, [maps for _ in goals])
+        given = [iter(fan_out(one, len(maps))) for one in maps]
+        # The longest ways first: they begin first.
+        pairs = sorted(self._pairs(len(maps)), key=lambda pair: pair[0] - pair[1])
+        begun = side_by_side(
+            [partial(self._begin, *pair, maps[pair[1]]) for pair in pairs],
+            [[next(given[start])] for start, _ in pairs],
+        )
+        made = dict(zip(pairs, begun, strict=True))
+        goals = range(len(maps))
+        return side_by_side(
+            [partial(self._fused, goal) for goal in goals],
+            [[next(given[goal]), *_of_goal(made, goal)] for goal in goals],
+        )
 
-    def _fused(self, goal: int, *maps: Tensor) -> Tensor:
-        total = maps[goal]
-        for start, one in enumerate(maps[:goal]):
-            is_last = start == len(maps) - 2
-            total = _add(self.ways[f"{start}_{goal}"], one, total, rectified=is_last)
-        if goal == len(maps) - 1:
-            return total
-        for start, one in enumerate(maps[goal + 1 :], start=goal + 1):
-            small = self.ways[f"{start}_{goal}"](one)
-            is_last = start == len(maps) - 1
-            total = add_spread(total, small, 2 ** (start - goal), rectified=is_last)
+    def _pairs(self, count: int) -> list[tuple[int, int]]:
+        """The start and the goal of every way."""
+        return [(start, goal) for goal in range(count) for start in range(count) if start != goal]
+
+    def _begin(self, start: int, goal: int, total: Tensor, features: Tensor) -> Tensor:
+        """Go a way down up to its last norm, which also adds; or up to the end, but for its size.
+
+        The total is that of the goal, as it will be.
+        """
+        units = self.ways[f"{start}_{goal}"]
+        open_end = _up_to_last_norm(units, features, total) if start < goal else None
+        return units(features) if open_end is None else open_end[1]
+
+    def _fused(self, goal: int, total: Tensor, *made: Tensor) -> Tensor:
+        """Add what came from the others, those of finer branches first."""
+        starts = [start for start in range(len(made) + 1) if start != goal]
+        for start, one in zip(starts, made, strict=True):
+            is_last = start == starts[-1]
+            if start > goal:
+                total = add_spread(total, one, 2 ** (start - goal), rectified=is_last)
+            else:
+                total = _end(self.ways[f"{start}_{goal}"], one, total, rectified=is_last)
         return total
+
+
+def _of_goal(made: Mapping[tuple[int, int], Tensor], goal: int) -> list[Tensor]:
+    return [made[pair] for pair in sorted(made) if pair[1] == goal]
+
+
+def _end(units: nn.Module, begun: Tensor, total: Tensor, *, rectified: bool) -> Tensor:
+    """Add what a way down has made, by its last norm if that was left out."""
+    norm = _last(units).norm
+    if norm_for_kernels(norm, total) is not None:
+        return apply_norm(norm, begun, total, rectified=rectified)
+    total = total + begun
+    return functional.relu(total) if rectified else total
 
 
 def _think(branch: nn.Module, features: Tensor) -> Tensor:

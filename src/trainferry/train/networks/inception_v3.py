@@ -20,9 +20,12 @@ from torch.nn import functional
 
 from trainferry.devices.lanes import side_by_side
 from trainferry.errors import RecipeError
+from trainferry.train.kernels.fan_out import fan_out
 from trainferry.train.kernels.fold import Padding, convolve_folded, folds
 from trainferry.train.kernels.max_pool import Windows
+from trainferry.train.kernels.mean_pool import mean_of_neighbours
 from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.networks.convolve import LateConvolution
 from trainferry.train.networks.layers import BatchNorm, apply_norm, start_scaled
 from trainferry.train.networks.pool import WindowMax
 
@@ -276,7 +279,8 @@ class _Block(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         branches = list(self.children())
-        return torch.cat(side_by_side(branches, [[features] for _ in branches]), dim=1)
+        given = fan_out(features, len(branches))
+        return torch.cat(side_by_side(branches, [[one] for one in given]), dim=1)
 
 
 class _Layer(nn.Module):
@@ -284,7 +288,7 @@ class _Layer(nn.Module):
         super().__init__()
         height, width = step.kernel
         padding = (height // 2, width // 2) if step.padded else (0, 0)
-        self.convolution = nn.Conv2d(
+        self.convolution = LateConvolution(
             inputs, step.channels, step.kernel, step.stride, padding, bias=False
         )
         start_scaled(self.convolution.weight, scale=2.0, fan="in")
@@ -298,7 +302,7 @@ class _Layer(nn.Module):
             features = self.convolution(features)
         if self.pooled:
             # The convolution is one pixel wide, so it may come first and leave less to average.
-            features = functional.avg_pool2d(features, 3, 1, 1, count_include_pad=False)
+            features = mean_of_neighbours(features)
         return apply_norm(self.norm, features)
 
 

@@ -104,6 +104,11 @@ class PhotoAugment:
     cutmix: float = 0.0
     erasing: float = 0.0
 
+    @property
+    def changes_values(self) -> bool:
+        """Whether pictures change on the device, where they are bytes until then."""
+        return bool(self.operations or self.mixup or self.cutmix or self.erasing)
+
 
 @dataclass(frozen=True)
 class SpellRecipe:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch.nn import functional
 
+from trainferry.train.data.normalise import normalised, planes_of
 from trainferry.train.data.photos.augment import draw_mixture, vary_photos
-from trainferry.train.data.photos.inputs import normalised, photo_values
 from trainferry.train.recipe.tasks import PhotoAugment, PhotoPicture
 from trainferry.train.scores.classes import ClassScore
 from trainferry.train.tasks.diagnose_classes import diagnose_classes
@@ -56,10 +56,12 @@ class Classify:
         return 0 if self.background else 1
 
     def inputs(self, images: Tensor) -> Tensor:
-        return normalised(photo_values(images), self.picture)
+        return normalised(planes_of(images), self.picture)
 
     def vary(self, batch: Batch) -> tuple[Tensor, Batch]:
-        values = photo_values(batch.images)
+        if not self.augment.changes_values:
+            return self.inputs(batch.images), batch
+        values = planes_of(batch.images).float()
         values = vary_photos(values, self.augment, self.picture.mean, batch.share)
         mixture = draw_mixture(self.augment, values.shape[2], values.shape[3])
         if mixture is not None:

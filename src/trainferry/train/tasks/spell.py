@@ -15,15 +15,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from trainferry.train.data.normalise import normalised, planes_of, split_views
 from trainferry.train.data.signs.augment import shuffle_views, vary_views
 from trainferry.train.data.signs.charset import LONGEST_TEXT, Charset
-from trainferry.train.data.signs.inputs import (
-    join_views,
-    normalised,
-    sign_planes,
-    sign_values,
-    split_views,
-)
+from trainferry.train.kernels.smoothed import smoothed_losses
 from trainferry.train.recipe.tasks import SignAugment, SignPicture
 from trainferry.train.scores.signs import SpellScore
 from trainferry.train.tasks.diagnose_signs import diagnose_signs
@@ -67,16 +62,16 @@ class Spell:
     protocol: str = "exact"
 
     def inputs(self, images: Tensor) -> Tensor:
-        return normalised(sign_values(images), self.picture)
+        return normalised(planes_of(images), self.picture)
 
     def vary(self, batch: Batch) -> tuple[Tensor, Batch]:
         if self.augment == _NOTHING:
             return self.inputs(batch.images), batch
-        views = split_views(sign_planes(batch.images), self.picture.views)
+        views = split_views(planes_of(batch.images), self.picture.views)
         if self.augment.shuffled:
             views = shuffle_views(views, self.picture.views, batch.share)
-        varied = join_views(vary_views(views, self.augment, batch.share), self.picture.views)
-        return normalised(varied, self.picture), batch
+        varied = vary_views(views, self.augment, batch.share)
+        return normalised(varied, self.picture, self.picture.views), batch
 
     def hints(self, batch: Batch) -> tuple[Tensor, ...]:
         """Tell the network while it learns the right character before each."""
@@ -84,10 +79,7 @@ class Spell:
 
     def losses(self, logits: Tensor, batch: Batch) -> Tensor:
         """Return the cross-entropy summed over the characters, with smoothed labels."""
-        answered = torch.log_softmax(logits.float(), 2)
-        losses = -answered.gather(2, batch.labels[:, :, None]).squeeze(2)
-        if self.label_smoothing:
-            losses = torch.lerp(losses, -answered.mean(2), self.label_smoothing)
+        losses = smoothed_losses(logits, batch.labels, self.label_smoothing)
         if not self.count_nulls:
             losses = losses * (batch.labels != self.charset.null)
         return losses.sum(1)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from trainferry.devices.device import send
-from trainferry.train.data.photos.inputs import per_channel
+from trainferry.train.data.normalise import per_channel
 from trainferry.train.data.photos.operations import CHANGES, MOVES, move_pictures
 from trainferry.train.data.share import WHOLE, Share
 from trainferry.train.recipe.tasks import PhotoAugment

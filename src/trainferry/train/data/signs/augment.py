@@ -21,7 +21,7 @@ from torch.nn import functional
 
 from trainferry.devices.device import send
 from trainferry.devices.kernels import runs_kernels
-from trainferry.train.data.photos.inputs import per_channel
+from trainferry.train.data.normalise import per_channel
 from trainferry.train.data.share import WHOLE, Share
 from trainferry.train.data.words.augment import blur, disturb
 from trainferry.train.kernels.colour import change_colours

@@ -54,16 +54,16 @@ def cut_rows(
             blue += weight * tl.load(at + 2 * tall * wide, here, other=0).to(tl.float32)
     whole = tl.where(here, whole_x, 1.0) * whole_y
     out = made + ((number.to(tl.int64) * height + row) * width + column) * 3
-    tl.store(out, _rounded(red / whole), here)
-    tl.store(out + 1, _rounded(green / whole), here)
-    tl.store(out + 2, _rounded(blue / whole), here)
+    tl.store(out, _rounded(tl.div_rn(red, whole)), here)
+    tl.store(out + 1, _rounded(tl.div_rn(green, whole)), here)
+    tl.store(out + 2, _rounded(tl.div_rn(blue, whole)), here)
 
 
 @triton.jit
 def _reach(place, count, size, ANTIALIAS: tl.constexpr):
     """The first line that may count in a new one, and how many from there on."""
     if ANTIALIAS:
-        scale = count.to(tl.float32) / size
+        scale = tl.div_rn(count.to(tl.float32), size.to(tl.float32))
         reach = tl.maximum(scale, 1.0)
         first = tl.floor((place + 0.5) * scale - reach).to(tl.int32)
         return first, tl.ceil(2 * reach).to(tl.int32) + 2
@@ -74,10 +74,10 @@ def _reach(place, count, size, ANTIALIAS: tl.constexpr):
 def _weight(line, place, count, size, ANTIALIAS: tl.constexpr):
     """How much a line counts in a new one; lines that are not there count nothing."""
     if ANTIALIAS:
-        scale = count.to(tl.float32) / size
-        far = tl.abs(line + 0.5 - (place + 0.5) * scale) / tl.maximum(scale, 1.0)
+        scale = tl.div_rn(count.to(tl.float32), size.to(tl.float32))
+        far = tl.div_rn(tl.abs(line + 0.5 - (place + 0.5) * scale), tl.maximum(scale, 1.0))
         return tl.where((line >= 0) & (line < count), tl.maximum(1.0 - far, 0.0), 0.0)
-    share = (place * count % size).to(tl.float32) / size
+    share = tl.div_rn((place * count % size).to(tl.float32), size.to(tl.float32))
     return tl.where(line == place * count // size, 1.0 - share, share)
 
 

@@ -49,10 +49,9 @@ def pool_forward(
             here[:, None] & inside[None, :],
             other=float("-inf"),
         ).to(tl.float32)
-        # As in torch, the first of equals wins, and what is no number wins over all.
-        better = (value > best) | (value != value)
-        best = tl.where(better, value, best)
-        winner = tl.where(better, number, winner)
+        # As in torch, the first of equals wins, and what is no number is larger than all.
+        winner = tl.where(value > best, number, winner)
+        best = tl.maximum(best, value, propagate_nan=tl.PropagateNan.ALL)
     out = window.to(tl.int64)[:, None] * channels + at[None, :]
     both = real[:, None] & inside[None, :]
     tl.store(largest + out, best.to(largest.dtype.element_ty), both)
@@ -64,7 +63,7 @@ def pool_backward(
     of_largest,  # B O Q C
     winners,  # B O Q C
     of_images,  # B I J C, out
-    pixels,  # B * I * J
+    cells,  # of all pictures, DOWN x RIGHT pixels each: as many as windows would begin in
     rows_in,
     columns_in,
     rows_out,
@@ -79,28 +78,39 @@ def pool_backward(
     PIXELS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    pixel = tl.program_id(0) * PIXELS + tl.arange(0, PIXELS)
-    real = pixel < pixels
+    """Give the pixels of a cell the gradients that they won; each window is read once for it."""
+    cell = tl.program_id(0) * PIXELS + tl.arange(0, PIXELS)
     at = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     inside = at < channels
-    x = pixel % columns_in + left
-    y = (pixel // columns_in) % rows_in + top
-    picture = (pixel // columns_in // rows_in).to(tl.int64)
-    total = tl.zeros([PIXELS, COLUMNS], tl.float32)
-    # The windows that hold a pixel begin at most HEIGHT - 1 above it and WIDTH - 1 left of it.
-    for up in tl.static_range((HEIGHT + DOWN - 1) // DOWN):
-        for back in tl.static_range((WIDTH + RIGHT - 1) // RIGHT):
-            row = y // DOWN - up
-            column = x // RIGHT - back
-            within_row = y - row * DOWN
-            within_column = x - column * RIGHT
-            here = (row >= 0) & (row < rows_out) & (column >= 0) & (column < columns_out)
-            here = real & here & (within_row < HEIGHT) & (within_column < WIDTH)
-            start = ((picture * rows_out + row) * columns_out + column) * channels
-            both = here[:, None] & inside[None, :]
-            won = tl.load(winners + start[:, None] + at[None, :], both, other=255).to(tl.int32)
-            wish = tl.load(of_largest + start[:, None] + at[None, :], both, other=0.0)
-            mine = won == (within_row * WIDTH + within_column)[:, None]
-            total += tl.where(mine & both, wish.to(tl.float32), 0.0)
-    out = pixel.to(tl.int64)[:, None] * channels + at[None, :]
-    tl.store(of_images + out, total.to(of_images.dtype.element_ty), real[:, None] & inside[None, :])
+    across = (columns_in + left + RIGHT - 1) // RIGHT
+    down = (rows_in + top + DOWN - 1) // DOWN
+    x = cell % across
+    y = (cell // across) % down
+    picture = (cell // across // down).to(tl.int64)
+    # The windows that hold a pixel begin in its cell, or so many cells above or left of it.
+    ups: tl.constexpr = (HEIGHT + DOWN - 1) // DOWN
+    backs: tl.constexpr = (WIDTH + RIGHT - 1) // RIGHT
+    won, wish = (), ()
+    for window in tl.static_range(ups * backs):
+        row, column = y - window // backs, x - window % backs
+        here = (cell < cells) & (row >= 0) & (row < rows_out)
+        here = here & (column >= 0) & (column < columns_out)
+        start = ((picture * rows_out + row) * columns_out + column) * channels
+        both = here[:, None] & inside[None, :]
+        won += (tl.load(winners + start[:, None] + at[None, :], both, other=255).to(tl.int32),)
+        wish += (tl.load(of_largest + start[:, None] + at[None, :], both, other=0.0),)
+    for pixel in tl.static_range(DOWN * RIGHT):
+        total = tl.zeros([PIXELS, COLUMNS], tl.float32)
+        for window in tl.static_range(ups * backs):
+            within_row = pixel // RIGHT + window // backs * DOWN
+            within_column = pixel % RIGHT + window % backs * RIGHT
+            if (within_row < HEIGHT) & (within_column < WIDTH):
+                mine = won[window] == within_row * WIDTH + within_column
+                total += tl.where(mine, wish[window].to(tl.float32), 0.0)
+        row, column = y * DOWN - top + pixel // RIGHT, x * RIGHT - left + pixel % RIGHT
+        here = (cell < cells) & (row >= 0) & (row < rows_in)
+        here = here & (column >= 0) & (column < columns_in)
+        out = ((picture * rows_in + row) * columns_in + column) * channels
+        both = here[:, None] & inside[None, :]
+        out = of_images + out[:, None] + at[None, :]
+        tl.store(out, total.to(of_images.dtype.element_ty), both)

@@ -42,15 +42,6 @@ def load_channels(values, channel, real):
 
 
 @triton.jit
-def rows_of_entry(entry, fold, rows, rows_each, count):
-    """How many rows a split saw of one of its folded channels."""
-    first = (entry // fold) * rows_each
-    end = tl.minimum(first + rows_each, rows)
-    limit = (count - entry % fold + fold - 1) // fold
-    return tl.maximum(tl.minimum(end, limit) - first, 0)
-
-
-@triton.jit
 def is_last(counter, programs):
     """Whether all other programs of the counter have stored their sums; it starts anew then."""
     tl.debug_barrier()  # the sums of all threads come before the count of one
@@ -69,7 +60,7 @@ def load_sums(parts, at, inside):
 def sum_up(
     features,  # G R C
     copy,  # G R C, out, where COPIES
-    parts,  # 2 G S F*C, out: means, and sums of squared distances from them
+    parts,  # 2 G S+1 F*C, out: sums of distances from a pixel, and of their squares; the pixel
     counters,  # G, column blocks; in and out, where FINISHES: zero before and after
     statistics,  # this and the following as in `finish_statistics`, where FINISHES
     moving_mean,
@@ -78,6 +69,7 @@ def sum_up(
     steps,
     rows,
     columns,
+    channels,
     total,
     rows_each,
     stride,
@@ -95,20 +87,24 @@ def sum_up(
     COLUMNS: tl.constexpr,
     STAGES: tl.constexpr,
 ):
-    """Mean and spread of the rows of a split, after Welford: no large sums that cancel.
+    """Sums of the rows of a split, of distances from the same pixel: no large sums that cancel.
 
-    Where it FINISHES, columns are channels, and the last program of some joins all their splits.
+    It lies in the middle of the group, where it is like most others. Where it FINISHES, columns are
+    channels, and the last program of some joins all their splits.
     """
     split = tl.program_id(1)
     group = tl.program_id(2)
     columns = columns * UNIT
     total = total * UNIT
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
+    real = column < columns
+    middle = (group * rows + rows // 2).to(tl.int64) * stride * UNIT
+    channel = channel_of(column, channels, FOLDED)
+    pixel = tl.load(features + middle + channel, real, other=0.0).to(tl.float32)
     first = split * rows_each
     last = tl.minimum(first + rows_each, rows)
-    mean = tl.zeros([ROWS, COLUMNS], tl.float32)
-    spread = tl.zeros([ROWS, COLUMNS], tl.float32)
-    seen = 0.0
+    sums = tl.zeros([ROWS, COLUMNS], tl.float32)
+    squares = tl.zeros([ROWS, COLUMNS], tl.float32)
     for start in tl.range(first, last, ROWS, num_stages=STAGES):
         row = start + tl.arange(0, ROWS)
         inside = is_inside(row, column, rows, columns, total, FOLDED)
@@ -117,25 +113,16 @@ def sum_up(
         if COPIES:
             at = place_of(group, row, column, rows, copy_stride * UNIT)
             tl.store(copy + at, read, inside)
-        value = read.to(tl.float32)
-        seen += 1.0
-        distance = tl.where(inside, value - mean, 0.0)
-        mean += distance * (1.0 / seen)
-        spread += distance * (value - mean)
-    lane = tl.arange(0, ROWS)[:, None]
-    limit = tl.zeros([COLUMNS], tl.int32) + rows
-    if FOLDED:
-        limit = (total - column + columns - 1) // columns
-    left = tl.minimum(limit, last)[None, :] - first - lane
-    counts = tl.maximum((left + ROWS - 1) // ROWS, 0).to(tl.float32)
-    count = tl.maximum(tl.sum(counts, 0), 1.0)
-    middle = tl.sum(counts * mean, 0) / count
-    distance = mean - middle[None, :]
-    spread = tl.sum(spread + counts * distance * distance, 0)
-    at = (group * tl.num_programs(1) + split) * columns + column
-    half = tl.num_programs(2) * tl.num_programs(1) * columns
-    tl.store(parts + at, middle, column < columns)
-    tl.store(parts + half + at, spread, column < columns)
+        distance = tl.where(inside, read.to(tl.float32) - pixel[None, :], 0.0)
+        sums += distance
+        squares += distance * distance
+    splits = tl.num_programs(1) + 1
+    at = (group * splits + split) * columns + column
+    half = tl.num_programs(2) * splits * columns
+    tl.store(parts + at, tl.sum(sums, 0), real)
+    tl.store(parts + half + at, tl.sum(squares, 0), real)
+    if split == 0:
+        tl.store(parts + (group * splits + splits - 1) * columns + column, pixel, real)
     if FINISHES:
         counter = counters + group * tl.num_programs(0) + tl.program_id(0)
         if is_last(counter, tl.num_programs(1)):
@@ -155,8 +142,6 @@ def sum_up(
                 tl.num_programs(1),
                 1,
                 rows,
-                rows_each,
-                rows,
                 moving_stride,
                 momentum,
                 log_decay,
@@ -170,7 +155,7 @@ def sum_up(
     do_not_specialize=[*_SIZES, "first_new", "stored", "entries", "fold", "count", "moving_stride"]
 )
 def finish_statistics(
-    parts,  # 2 G S*F N, of the N new channels
+    parts,  # 2 G (S+1)*F N, of the N new channels
     statistics,  # 2 G stored; new ones out
     moving_mean,  # G C, in and out
     moving_variance,  # G C, in and out
@@ -181,8 +166,6 @@ def finish_statistics(
     stored,
     entries,  # S * F
     fold,
-    rows,
-    rows_each,
     count,  # rows of a group, before folding
     moving_stride,
     momentum,
@@ -207,8 +190,6 @@ def finish_statistics(
         stored,
         entries,
         fold,
-        rows,
-        rows_each,
         count,
         moving_stride,
         momentum,
@@ -235,8 +216,6 @@ def join_statistics(
     stored,
     entries,
     fold,
-    rows,
-    rows_each,
     count,
     moving_stride,
     momentum,
@@ -250,29 +229,25 @@ def join_statistics(
     new = channel - first_new
     is_new = real & (new >= 0)
     width = channels - first_new
-    half = groups * entries * width
-    shift = load_sums(parts, group * entries * width + new, is_new)
+    kept = entries + fold  # with the row of the pixel behind
+    half = groups * kept * width
+    shift = load_sums(parts, (group * kept + entries) * width + new, is_new)
     at_moving = group * moving_stride + channel
     old_mean = tl.load(moving_mean + at_moving, real, other=0.0)
     old_variance = tl.load(moving_variance + at_moving, real, other=0.0)
     sums = tl.zeros([ENTRIES, CHANNELS], tl.float32)
-    spreads = tl.zeros([ENTRIES, CHANNELS], tl.float32)
+    squares = tl.zeros([ENTRIES, CHANNELS], tl.float32)
     start = 0
     while start < entries:
         entry = start + tl.arange(0, ENTRIES)
-        seen = rows_of_entry(entry, fold, rows, rows_each, count)
-        inside = ((entry < entries) & (seen > 0))[:, None] & is_new[None, :]
-        at = (group * entries + entry)[:, None] * width + new[None, :]
-        mean = load_sums(parts, at, inside)
-        spread = load_sums(parts, half + at, inside)
-        distance = tl.where(inside, mean - shift[None, :], 0.0)
-        weighted = distance * seen.to(tl.float32)[:, None]
-        sums += weighted
-        spreads += spread + weighted * distance
+        inside = (entry < entries)[:, None] & is_new[None, :]
+        at = (group * kept + entry)[:, None] * width + new[None, :]
+        sums += load_sums(parts, at, inside)
+        squares += load_sums(parts, half + at, inside)
         start += ENTRIES
     moved = tl.sum(sums, 0) / count
     mean = shift + moved
-    variance = tl.maximum(tl.sum(spreads, 0) / count - moved * moved, 0.0)
+    variance = tl.maximum(tl.sum(squares, 0) / count - moved * moved, 0.0)
     # Not by tl.maximum alone, which would hide values that are no numbers.
     variance = tl.where(moved == moved, variance, moved)
     at = group * stored + channel
@@ -337,7 +312,7 @@ def transform(
     real = column < columns
     mean = load_channels(statistics, group * stored + channel, real)
     variance = load_channels(statistics, (tl.num_programs(2) + group) * stored + channel, real)
-    factor = load_channels(weight, channel, real) * (1.0 / tl.sqrt(variance + epsilon))
+    factor = load_channels(weight, channel, real) * tl.rsqrt(variance + epsilon)
     shift = load_channels(bias, channel, real)
     first = split * rows_each
     last = tl.minimum(first + rows_each, rows)

@@ -69,7 +69,7 @@ def sum_up_gradients(
     real = column < columns
     mean = load_channels(statistics, group * stored + channel, real)
     variance = load_channels(statistics, (tl.num_programs(2) + group) * stored + channel, real)
-    factor = load_channels(weight, channel, real) * (1.0 / tl.sqrt(variance + epsilon))
+    factor = load_channels(weight, channel, real) * tl.rsqrt(variance + epsilon)
     shift = load_channels(bias, channel, real)
     sums = tl.zeros([ROWS, COLUMNS], tl.float32)
     products = tl.zeros([ROWS, COLUMNS], tl.float32)
@@ -198,7 +198,7 @@ def join_gradients(
     group = 0
     while group < groups:
         variance = load_channels(statistics, (groups + group) * stored + channel, real)
-        inverse = 1.0 / tl.sqrt(variance + epsilon)
+        inverse = tl.rsqrt(variance + epsilon)
         sums = tl.zeros([ENTRIES, CHANNELS], tl.float32)
         products = tl.zeros([ENTRIES, CHANNELS], tl.float32)
         start = 0
@@ -265,7 +265,7 @@ def gradient_of_features(
     real = column < columns
     mean = load_channels(statistics, group * stored + channel, real)
     variance = load_channels(statistics, (groups + group) * stored + channel, real)
-    factor = load_channels(weight, channel, real) * (1.0 / tl.sqrt(variance + epsilon))
+    factor = load_channels(weight, channel, real) * tl.rsqrt(variance + epsilon)
     shift = load_channels(bias, channel, real)
     plain = load_channels(means, group * channels + channel, real)
     by_distance = load_channels(means, (groups + group) * channels + channel, real)

@@ -20,9 +20,9 @@ def spread_forward(
     width,
     rows,  # h
     columns,  # w
-    channels,
     factor,
     scale,
+    channels: tl.constexpr,
     ADDS: tl.constexpr,
     RECTIFIES: tl.constexpr,
     PIXELS: tl.constexpr,
@@ -58,8 +58,8 @@ def spread_backward(
     width,
     rows,  # h
     columns,  # w
-    channels,
     scale,
+    channels: tl.constexpr,
     RECTIFIES: tl.constexpr,
     FACTOR: tl.constexpr,
     PIXELS: tl.constexpr,
@@ -74,7 +74,7 @@ def spread_backward(
     corner = (picture * height + y * FACTOR) * width + x * FACTOR
     total = tl.zeros([PIXELS, COLUMNS], tl.float32)
     for row in range(FACTOR):
-        for column in range(FACTOR):
+        for column in tl.static_range(FACTOR):
             start = (corner + row * width + column)[:, None] * channels + at[None, :]
             wish = tl.load(gradient + start, both, other=0.0).to(tl.float32)
             if RECTIFIES:
