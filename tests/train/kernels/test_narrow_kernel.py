@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from contextlib import nullcontext
+
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional
 
+from trainferry.devices.lanes import beside
 from trainferry.train.kernels import narrow
 from trainferry.train.kernels.fold import Padding
 from trainferry.train.kernels.narrow import Tiles, convolve_narrow, is_narrow
+from trainferry.train.kernels.norm import normalise
+from trainferry.train.kernels.norm_passes import Norm
 
 pytestmark = pytest.mark.cuda
 
@@ -80,6 +87,33 @@ def test_only_what_is_narrow_is_taken(
         assert not is_narrow(images.half(), convolution)
     many = torch.empty(1, 24, 1, narrow.MOST_PIXELS + 1, device=kernel_device, dtype=torch.half)
     assert not is_narrow(many, convolution)
+
+
+def test_a_normalised_map_is_made_again_and_not_kept(kernel_device: torch.device) -> None:
+    """The weight learns the same, and until then only what the norm keeps is there."""
+    torch.manual_seed(3)
+    features = torch.randn(2, 8, 5, 6, device=kernel_device)
+    features = features.contiguous(memory_format=torch.channels_last)
+    weight, bias, mean, variance = torch.rand(4, 8, device=kernel_device) + 0.5
+    norm = Norm(weight, bias, mean, variance, momentum=0.1, epsilon=1e-3)
+    found: list[tuple[torch.Tensor, ...]] = []
+    for works in (nullcontext(), beside(kernel_device)):
+        weight = torch.linspace(-1, 1, 8 * 8 * 9, device=kernel_device).view(8, 8, 3, 3)
+        given, weight = features.clone().requires_grad_(), weight.requires_grad_()
+        with works:
+            normalised = normalise(given, norm, rectified=True)
+            kept = weakref.ref(normalised)
+            result = convolve_narrow(normalised, weight, 1, Padding(1, 1, 1, 1))
+            del normalised
+            if found:
+                gc.collect()
+                assert kept() is None
+            result.sin().sum().backward()
+        assert given.grad is not None
+        assert weight.grad is not None
+        found.append((result.detach(), given.grad, weight.grad))
+    for one, other in zip(*found, strict=True):
+        assert torch.equal(one, other)
 
 
 def convolve_padded(

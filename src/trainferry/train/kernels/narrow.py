@@ -20,6 +20,7 @@ from torch.autograd.function import once_differentiable
 from trainferry.devices.kernels import runs_kernels
 from trainferry.devices.lanes import Beside, works_for
 from trainferry.train.kernels.fold import Padding
+from trainferry.train.kernels.norm import remake_of
 from trainferry.train.kernels.rows import new_rows, power_of_two
 
 MOST = 40  # channels in or out; with more, a library is as fast
@@ -77,8 +78,10 @@ class _Narrow(torch.autograd.Function):
         height = (rows + padding.top + padding.bottom - 3) // stride + 1
         width = (columns + padding.left + padding.right - 3) // stride + 1
         result = new_rows(images, len(images), len(weight), height, width)
-        ctx.stride, ctx.padding, ctx.works = stride, padding, works
-        ctx.save_for_backward(images, weight)
+        ctx.stride, ctx.padding, ctx.works, ctx.shape = stride, padding, works, images.shape
+        # Its weight learns beside the rest, where there is time to make the map again.
+        ctx.remake = None if works is None else remake_of(images)
+        ctx.save_for_backward(images if ctx.remake is None else None, weight)
         _convolve(images, weight, result, ctx, back=False)
         return result
 
@@ -86,16 +89,20 @@ class _Narrow(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         images, weight = ctx.saved_tensors
+        remake, ctx.remake = ctx.remake, None
         gradient = gradient.contiguous(memory_format=torch.channels_last)
         of_images = None
         if ctx.needs_input_grad[0]:
-            of_images = torch.empty_like(images)
+            of_images = new_rows(gradient, *ctx.shape)
             _convolve(gradient, weight, of_images, ctx, back=True)
         if ctx.works is None:
             return of_images, _of_weight(images, gradient, ctx), None, None, None
-        ctx.works.add_gradient(
-            weight, lambda: _of_weight(images, gradient, ctx), (images, gradient)
-        )
+
+        def of_weight() -> Tensor:
+            return _of_weight(images if remake is None else remake(), gradient, ctx)
+
+        reads = (images,) if remake is None else remake.reads
+        ctx.works.add_gradient(weight, of_weight, (gradient, *reads))
         return of_images, None, None, None, None
 
 

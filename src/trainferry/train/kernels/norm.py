@@ -11,12 +11,14 @@ Shapes: B pictures, C channels, G groups of pictures with statistics of their ow
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from trainferry.train.kernels.norm_passes import (
     Maps,
@@ -38,15 +40,44 @@ def normalise(
     features: Tensor, norm: Norm, *, rectified: bool, added: Tensor | None = None
 ) -> Tensor:
     """Return what `reference` does, computed by kernels."""
+    job = _Job(norm, rectified)
     result: Tensor
-    result, _ = _Normalise.apply(features, added, norm.weight, norm.bias, norm, rectified)
+    result, _ = _Normalise.apply(features, added, norm.weight, norm.bias, job)
+    if added is None and result.requires_grad:
+        assert job.maps is not None
+        _remakes[result] = Remake(job.maps, norm, rectified)
     return result
+
+
+class Remake(NamedTuple):
+    """How to make a result again, bit for bit, of what is kept for its gradient anyway."""
+
+    maps: Maps
+    norm: Norm
+    rectified: bool
+
+    @property
+    def reads(self) -> tuple[Tensor, Tensor]:
+        return self.maps.features, self.maps.statistics
+
+    def __call__(self) -> Tensor:
+        counts_nothing = replace(self.norm, batches=None, debiased=None, steps=None)
+        return transform(self.maps, counts_nothing, self.rectified)
+
+
+def remake_of(result: Tensor) -> Remake | None:
+    """Return how to make a map again, if it is a result of `normalise`."""
+    found: Remake | None = _remakes.get(result)
+    return found
+
+
+_remakes = WeakTensorKeyDictionary()
 
 
 def normalise_twice(features: Tensor, norm: Norm, added: Tensor) -> tuple[Tensor, Tensor]:
     """Return the rectified result for two readers; a kernel adds up their gradients."""
     results: tuple[Tensor, Tensor] = _Normalise.apply(
-        features, added, norm.weight, norm.bias, norm, True
+        features, added, norm.weight, norm.bias, _Job(norm, rectified=True)
     )
     return results
 
@@ -77,6 +108,15 @@ def reference(
     return functional.relu(result) if rectified else result
 
 
+@dataclass
+class _Job:
+    """What to do, and which maps came of it."""
+
+    norm: Norm
+    rectified: bool
+    maps: Maps | None = None
+
+
 class _Normalise(torch.autograd.Function):
     @staticmethod
     def forward(
@@ -85,12 +125,13 @@ class _Normalise(torch.autograd.Function):
         added: Tensor | None,
         weight: Tensor,
         bias: Tensor,
-        norm: Norm,
-        rectified: bool,
+        job: _Job,
     ) -> tuple[Tensor, Tensor]:
+        norm, rectified = job.norm, job.rectified
         features = in_rows(features)
         statistics = features.new_empty(2, norm.groups, features.shape[1], dtype=torch.float32)
         maps = Maps(features, statistics, weight, bias, norm.epsilon)
+        job.maps = maps
         ctx.counters = counters_of(norm)
         take_statistics(features, statistics, norm, ctx.counters)
         result = transform(maps, norm, rectified, None if added is None else in_rows(added))
@@ -112,7 +153,7 @@ class _Normalise(torch.autograd.Function):
         maps = Maps(features, statistics, weight, bias, ctx.epsilon)
         read = [in_rows(each) for each in (first, second) if each is not None]
         if not read:
-            return (None,) * 6
+            return (None,) * 5
         gradient, rectified = read[0], ctx.rectified
         if result is None:
             of_norm, means = take_gradients(maps, gradient, rectified, ctx.counters)
@@ -122,4 +163,4 @@ class _Normalise(torch.autograd.Function):
             rectified = False
         of_added = gradient if ctx.needs_input_grad[1] else None
         of_features = gradient_of_features(maps, gradient, rectified, means)
-        return of_features, of_added, of_norm[0], of_norm[1], None, None
+        return of_features, of_added, of_norm[0], of_norm[1], None
