@@ -43,18 +43,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--only", default=",".join(CASES), help="RECIPE:BATCH, separated by commas")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--precision", choices=("bf16", "fp16"), default="bf16")
+    parser.add_argument("--set", action="append", default=[], help="for all runs")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     parser.add_argument("--mode", choices=MODES, help=argparse.SUPPRESS)
     parser.add_argument("--to", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.mode:
-        save_file(gradients(arguments.only, arguments.mode, arguments.device), arguments.to)
+        save_file(gradients(arguments), arguments.to)
         return 0
     print("| recipe, batch | plain | fast | median of weights, plain | fast | shared |")
     print("|---|---:|---:|---:|---:|---:|")
     found = {}
     for case in arguments.only.split(","):
-        found[case] = compare(*(apart(case, mode, arguments.device) for mode in MODES))
+        found[case] = compare(*(apart(case, mode, arguments) for mode in MODES))
         cells = [f"{100 * each:.3f} %" for each in list(found[case].values())[:4]]
         print(f"| {case.replace(':', ', ')} | {' | '.join(cells)} | {found[case]['shared']:.2f} |")
     if arguments.json:
@@ -62,23 +64,28 @@ def main() -> int:
     return 0
 
 
-def apart(case: str, mode: str, device: str) -> Gradients:
+def apart(case: str, mode: str, arguments: argparse.Namespace) -> Gradients:
     """Make the gradients in a process of its own, as the switch for kernels is read once."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "gradients.safetensors"
-        command = [sys.executable, __file__, "--only", case, "--mode", mode, "--device", device]
+        command = [sys.executable, __file__, "--only", case, "--mode", mode]
+        command += ["--device", arguments.device, "--precision", arguments.precision]
+        command += [word for each in arguments.set for word in ("--set", each)]
         environment = os.environ | ({} if mode == "fast" else {"TRAINFERRY_KERNELS": "off"})
         subprocess.run([*command, "--to", str(path)], env=environment, check=True)
         return load_file(path)
 
 
-def gradients(case: str, mode: str, device: str) -> Gradients:
-    name, _, batch = case.partition(":")
+def gradients(arguments: argparse.Namespace) -> Gradients:
+    name, _, batch = arguments.only.partition(":")
+    mode, device = arguments.mode, arguments.device
     fast = str(mode == "fast").lower()
     sets = [
-        *("precision.name=bf16", "precision.loss_scale=none", f"loop.batch={batch}"),
+        *(f"precision.name={arguments.precision}", "precision.loss_scale=none"),
+        f"loop.batch={batch}",
         *(f"loop.captured={fast}", f"loop.whole_step={fast}", "optimizer.clip_norm=0"),
         *SETS.get(name, []),
+        *arguments.set,
     ]
     run, _ = synthetic_run(read_recipe(name, sets), torch.device(device), samples=int(batch))
     run.network.train()

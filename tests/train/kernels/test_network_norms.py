@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from trainferry.train.kernels.dense import GrowingMap
-from trainferry.train.networks import exact_norm
+from trainferry.train.networks import exact_norm, inception_v3
 from trainferry.train.networks.densenet import _DenseBlock
 from trainferry.train.networks.hrnet import _BasicBlock, _Bottleneck, _Module
-from trainferry.train.networks.inception_v3 import ViewNorm
+from trainferry.train.networks.inception_v3 import ViewNorm, _conv, _first, _pooled
 from trainferry.train.networks.layers import DebiasedNorm, apply_norm, both, norm_for_kernels
 from trainferry.train.networks.resnet import Variant, Version, _Block, _Kind
 from trainferry.train.norms import OtherNorm
@@ -41,6 +41,27 @@ class _Branches(nn.Module):
     def forward(self, features: Tensor) -> Tensor:
         maps = [features[..., ::step, ::step].repeat(1, step, 1, 1) for step in (1, 2, 4)]
         return torch.cat([one.mean(dim=(2, 3)) for one in self.fused(maps)], dim=1)
+
+
+class _Mixed(nn.Module):
+    """Branches of Inception that are joined, the last of each with a map as large as the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        branches = (
+            (_first(8),),
+            (_first(4), _conv("Conv2d_0b_5x5", 8)),
+            (_first(4), _conv("Conv2d_0b_3x3", 12), _conv("Conv2d_0c_3x3", 12)),
+            _pooled(6),
+        )
+        self.block = inception_v3._Block(12, branches, views=3)
+
+    def forward(self, features: Tensor) -> Tensor:
+        for norm in self.modules():
+            if isinstance(norm, ViewNorm):
+                norm.seen = features.new_zeros(2, 3, len(norm.bias))
+        joined: Tensor = self.block(features)
+        return joined
 
 
 class _Chain(nn.Module):
@@ -74,6 +95,7 @@ NETWORKS = {
     "densenet, debiased": (lambda: _Between(lambda size: DebiasedNorm(size, 1e-3, 0.9)), 12),
     "hrnet": (lambda: _Chain(_Bottleneck(12, 16), _Bottleneck(16, 16), _BasicBlock(16)), 12),
     "hrnet's branches": (_Branches, 6),
+    "inception's branches": (_Mixed, 12),
 }
 
 

@@ -37,10 +37,15 @@ FORMATS = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def normalise(
-    features: Tensor, norm: Norm, *, rectified: bool, added: Tensor | None = None
+    features: Tensor,
+    norm: Norm,
+    *,
+    rectified: bool,
+    added: Tensor | None = None,
+    into: Tensor | None = None,
 ) -> Tensor:
-    """Return what `reference` does, computed by kernels."""
-    job = _Job(norm, rectified)
+    """Return what `reference` does, computed by kernels; written `into` some channels of a map."""
+    job = _Job(norm, rectified, into)
     result: Tensor
     result, _ = _Normalise.apply(features, added, norm.weight, norm.bias, job)
     if added is None and result.requires_grad:
@@ -114,6 +119,7 @@ class _Job:
 
     norm: Norm
     rectified: bool
+    into: Tensor | None = None
     maps: Maps | None = None
 
 
@@ -134,7 +140,8 @@ class _Normalise(torch.autograd.Function):
         job.maps = maps
         ctx.counters = counters_of(norm)
         take_statistics(features, statistics, norm, ctx.counters)
-        result = transform(maps, norm, rectified, None if added is None else in_rows(added))
+        other = None if added is None else in_rows(added)
+        result = transform(maps, norm, rectified, other, job.into)
         ctx.rectified, ctx.epsilon = rectified, norm.epsilon
         # Without an addition, the features alone tell what the rectifier let through.
         kept = result if rectified and added is not None else None

@@ -154,12 +154,20 @@ def finish_statistics(parts: Parts, statistics: Tensor, norm: Norm) -> None:
     )
 
 
-def transform(maps: Maps, norm: Norm, rectified: bool, added: Tensor | None = None) -> Tensor:
-    """Normalise, add and rectify; count the batch."""
+def transform(
+    maps: Maps,
+    norm: Norm,
+    rectified: bool,
+    added: Tensor | None = None,
+    into: Tensor | None = None,
+) -> Tensor:
+    """Normalise, add and rectify, into some channels of a map if told so; count the batch."""
     from trainferry.train.kernels.programs.norm import transform as program
 
     features = maps.features
-    result = torch.empty_like(features, memory_format=torch.channels_last)
+    result = into
+    if result is None:
+        result = torch.empty_like(features, memory_format=torch.channels_last)
     other = features if added is None else added
     table = table_of([features, result, other], maps.groups)
     bytes_each = _BYTES_ALONE if added is None else _BYTES_TOGETHER
@@ -169,8 +177,7 @@ def transform(maps: Maps, norm: Norm, rectified: bool, added: Tensor | None = No
         maps.statistics if norm.batches is None else norm.batches,
         maps.statistics if norm.steps is None else norm.steps,
         *_sizes(shares),
-        _stride(features, shares),
-        _stride(other, shares),
+        *(_stride(each, shares) for each in (features, other, result)),
         maps.stored,
         maps.epsilon,
         RECTIFIES=rectified,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 import torch
@@ -19,14 +20,23 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from trainferry.devices.lanes import side_by_side
+from trainferry.devices.precision import working_half
 from trainferry.errors import RecipeError
 from trainferry.train.kernels.fan_out import fan_out
 from trainferry.train.kernels.fold import Padding, convolve_folded, folds
+from trainferry.train.kernels.joined import join
 from trainferry.train.kernels.max_pool import Windows
 from trainferry.train.kernels.mean_pool import mean_of_neighbours
 from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.kernels.rows import new_rows
 from trainferry.train.networks.convolve import LateConvolution
-from trainferry.train.networks.layers import BatchNorm, apply_norm, start_scaled
+from trainferry.train.networks.layers import (
+    BatchNorm,
+    apply_norm,
+    is_watched,
+    norm_for_kernels,
+    start_scaled,
+)
 from trainferry.train.networks.pool import WindowMax
 
 EPSILON = 1e-3
@@ -279,8 +289,33 @@ class _Block(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         branches = list(self.children())
-        given = fan_out(features, len(branches))
-        return torch.cat(side_by_side(branches, [[one] for one in given]), dim=1)
+        given = [[one] for one in fan_out(features, len(branches))]
+        lasts = [_last_layer(branch) for branch in branches]
+        if not all(last is not None and last.can_write(features) for last in lasts):
+            return torch.cat(side_by_side(branches, given), dim=1)
+        pictures, _, height, width = features.shape
+        joined = new_rows(features, pictures, self.channels, height, width)
+        places = joined.split([last.channels for last in lasts if last is not None], 1)
+        works = [partial(_write, *both) for both in zip(branches, places, strict=True)]
+        return join(joined, side_by_side(works, given))
+
+
+def _last_layer(branch: nn.Module) -> _Layer | None:
+    """Return the last layer of a branch, if nobody wants to see what goes in and out of it."""
+    assert isinstance(branch, nn.Sequential)
+    last = branch[-1]
+    return (
+        last if isinstance(last, _Layer) and not (is_watched(branch) or is_watched(last)) else None
+    )
+
+
+def _write(branch: nn.Module, place: Tensor, features: Tensor) -> Tensor:
+    """Let the last layer of a branch write into its channels of the joined map."""
+    assert isinstance(branch, nn.Sequential)
+    for layer in list(branch)[:-1]:
+        features = layer(features)
+    written: Tensor = branch[-1](features, place)
+    return written
 
 
 class _Layer(nn.Module):
@@ -292,10 +327,22 @@ class _Layer(nn.Module):
             inputs, step.channels, step.kernel, step.stride, padding, bias=False
         )
         start_scaled(self.convolution.weight, scale=2.0, fan="in")
+        self.channels = step.channels
         self.pooled = step.pooled
+        self.keeps_size = step.padded and step.stride == 1
         self.norm = ViewNorm(step.channels, views)
 
-    def forward(self, features: Tensor) -> Tensor:
+    def can_write(self, features: Tensor) -> bool:
+        """Whether this layer can write into channels of a map as large as these, and alike."""
+        half = working_half(features.device)
+        return (
+            self.keeps_size
+            and half in (None, features.dtype)
+            and torch.is_grad_enabled()
+            and norm_for_kernels(self.norm, features) is not None
+        )
+
+    def forward(self, features: Tensor, into: Tensor | None = None) -> Tensor:
         if folds(features, self.convolution):
             features = convolve_folded(features, self.convolution.weight, Padding())
         else:
@@ -303,7 +350,7 @@ class _Layer(nn.Module):
         if self.pooled:
             # The convolution is one pixel wide, so it may come first and leave less to average.
             features = mean_of_neighbours(features)
-        return apply_norm(self.norm, features)
+        return apply_norm(self.norm, features, into=into)
 
 
 def _layer(inputs: int, step: Step, views: int) -> tuple[nn.Module, int]:

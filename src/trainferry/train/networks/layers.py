@@ -168,12 +168,21 @@ class HasKernels(Protocol):
 
 
 def apply_norm(
-    norm: nn.Module, features: Tensor, added: Tensor | None = None, *, rectified: bool = True
+    norm: nn.Module,
+    features: Tensor,
+    added: Tensor | None = None,
+    *,
+    rectified: bool = True,
+    into: Tensor | None = None,
 ) -> Tensor:
-    """Normalise, add and rectify; in as few passes as the device can."""
+    """Normalise, add and rectify; in as few passes as the device can.
+
+    The result is written `into` some channels of a map, which only kernels can.
+    """
     known = norm_for_kernels(norm, features)
     if known is not None:
-        return normalise(features, known, rectified=rectified, added=added)
+        return normalise(features, known, rectified=rectified, added=added, into=into)
+    assert into is None
     result: Tensor = norm(features)
     if added is not None:
         result = result + added

@@ -269,11 +269,11 @@ def join_statistics(
         tl.store(debiased + channel, mean / (1.0 - tl.exp2(step * log_decay)), real)
 
 
-@triton.jit(do_not_specialize=[*_SIZES, "stride", "added_stride", "stored"])
+@triton.jit(do_not_specialize=[*_SIZES, "stride", "added_stride", "result_stride", "stored"])
 def transform(
     features,  # G R C
     added,  # G R C, where ADDS
-    result,  # G R C, out, contiguous
+    result,  # G R C, out
     statistics,  # 2 G stored
     weight,  # C
     bias,  # C
@@ -286,6 +286,7 @@ def transform(
     rows_each,
     stride,
     added_stride,
+    result_stride,
     stored,
     epsilon,
     RECTIFIES: tl.constexpr,
@@ -327,5 +328,5 @@ def transform(
             value += tl.load(added + at, inside, other=0.0).to(tl.float32)
         if RECTIFIES:
             value = tl.where(value < 0.0, 0.0, value)  # what is no number stays so
-        at = place_of(group, row, column, rows, columns)
+        at = place_of(group, row, column, rows, result_stride * UNIT)
         tl.store(result + at, value.to(result.dtype.element_ty), inside)
