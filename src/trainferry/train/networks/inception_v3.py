@@ -334,12 +334,11 @@ class _Layer(nn.Module):
 
     def can_write(self, features: Tensor) -> bool:
         """Whether this layer can write into channels of a map as large as these, and alike."""
-        half = working_half(features.device)
         return (
             self.keeps_size
-            and half in (None, features.dtype)
             and torch.is_grad_enabled()
             and norm_for_kernels(self.norm, features) is not None
+            and working_half(features.device) in (None, features.dtype)
         )
 
     def forward(self, features: Tensor, into: Tensor | None = None) -> Tensor:
