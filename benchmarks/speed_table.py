@@ -4,7 +4,9 @@
 
 Each row is `trainferry benchmark RECIPE --against PEER`: whole training steps in bf16 on made-up
 data, ours and theirs in turn. A row that fails is told and left out, and the exit code is 1. Rows
-without a peer have the figures that their authors publish. `floor.py` says what is possible.
+without a peer have the figures that their authors publish. Every row's first peer comes before all
+second ones, so that `--seconds`, after which nothing more is begun, leaves out what matters least.
+`floor.py` says what is possible.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import json
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,6 +38,8 @@ class Row:
     peers: tuple[tuple[str, str], ...] = ()
     published: str = ""
 
+
+Job = tuple[Row, str | None, str]  # a row, a peer and its mode
 
 ROWS = (
     Row("crnn", 64, 34_000, (("clovaai", "eager"),)),
@@ -60,19 +65,31 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], help="for our side of all rows")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin nothing later")
     arguments = parser.parse_args()
-    results, failed = [], False
-    for row in ROWS:
-        if not _is_asked(row, arguments.only):
+    deadline = time.monotonic() + arguments.seconds
+    results: list[dict[str, Any]] = []
+    for row, peer, mode in _jobs(arguments):
+        if time.monotonic() > deadline:
+            print(f"no time for {row.recipe}, {row.batch}, {peer}, {mode}", file=sys.stderr)
             continue
-        for peer, mode in _peers(row, arguments):
-            found = _measure(row, peer, mode, arguments)
-            failed = failed or "error" in found
-            results.append({"recipe": row.recipe, "batch": row.batch, "goal": row.goal, **found})
-            _keep(results, arguments.json)
-            print(json.dumps(results[-1]), file=sys.stderr, flush=True)
+        found = _measure(row, peer, mode, arguments)
+        results.append({"recipe": row.recipe, "batch": row.batch, "goal": row.goal, **found})
+        _keep(results, arguments.json)
+        print(json.dumps(results[-1]), file=sys.stderr, flush=True)
     _show(results)
-    return 1 if failed else 0
+    return 1 if any("error" in each for each in results) else 0
+
+
+def _jobs(arguments: argparse.Namespace) -> list[Job]:
+    """Return what to measure: with the first peer of every row, then with the second ones."""
+    numbered = [
+        (number, (row, *peer))
+        for row in ROWS
+        if _is_asked(row, arguments.only)
+        for number, peer in enumerate(_peers(row, arguments))
+    ]
+    return [job for _, job in sorted(numbered, key=lambda each: each[0])]
 
 
 def _is_asked(row: Row, only: str | None) -> bool:
@@ -151,7 +168,7 @@ def _show(results: Sequence[dict[str, Any]]) -> None:
 def _cells(side: dict[str, Any], *, speed: bool) -> list[str]:
     rate, memory = f"{side['images_per_second']:,.0f}", side["peak_memory_bytes"] / 2**30
     step = [f"{side['milliseconds_per_step']:.2f}"] if speed else []
-    return [rate, *step, f"{memory:.1f}", f"{side['first_step_seconds']:.0f} s"]
+    return [rate, *step, f"{memory:.2f}", f"{side['first_step_seconds']:.0f} s"]
 
 
 if __name__ == "__main__":
