@@ -20,6 +20,7 @@ def main(run: Path, picture: Path) -> None:
 
     mpl.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     entries = list(read_journal(run))
     logged = [entry for entry in entries if entry["event"] == "logged"]
@@ -27,6 +28,9 @@ def main(run: Path, picture: Path) -> None:
     figure, (loss, score) = plt.subplots(1, 2, figsize=(10, 3.6), constrained_layout=True)
     loss.plot([e["step"] for e in logged], [e["loss"] for e in logged], color="#2563eb", lw=1)
     loss.set(title="loss of a training batch", xlabel="step", yscale="log")
+    loss.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    loss.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    loss.yaxis.set_minor_locator(NullLocator())
     for name, colour in SHOWN.items():
         if name in evaluated[0]["scores"]:
             values = [100 * e["scores"][name] for e in evaluated]
