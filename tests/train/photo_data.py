@@ -17,13 +17,19 @@ SHAPES = ("disc", "square", "triangle", "cross", "ring")
 
 
 def make_photo_data(
-    folder: Path, classes: int = 3, train: int = 24, val: int = 9, size: int = 48
+    folder: Path,
+    classes: int = 3,
+    train: int = 24,
+    val: int = 9,
+    size: int = 48,
+    aspect: float = 1.25,
 ) -> Path:
     """Write two files of training and one of validation photographs; the classes take turns."""
     write_classes(folder, [PhotoClass(class_name(n), class_name(n)) for n in range(classes)])
     for split, count, shards in (("train", train, 2), ("validation", val, 1)):
+        first = (split == "train") * 10_000
         records = [
-            photo_record(number % classes, classes, size, seed=number + (split == "train") * 10_000)
+            photo_record(number % classes, classes, size, first + number, aspect)
             for number in range(count)
         ]
         for shard in range(shards if count else 0):
@@ -36,14 +42,16 @@ def class_name(number: int) -> str:
     return f"{SHAPES[number % len(SHAPES)]} {number}"
 
 
-def photo_record(number: int, classes: int, size: int = 48, seed: int = 0) -> bytes:
+def photo_record(
+    number: int, classes: int, size: int = 48, seed: int = 0, aspect: float = 1.25
+) -> bytes:
     """Build a record as `data folder` does."""
     return build_example(
         {
-            "image/encoded": draw_photo(number, classes, size, seed),
+            "image/encoded": draw_photo(number, classes, size, seed, aspect),
             "image/format": "JPEG",
             "image/height": size,
-            "image/width": size + size // 4,
+            "image/width": int(size * aspect),
             "image/class/label": number + 1,
             "image/class/text": class_name(number),
             "image/class/synset": class_name(number),
@@ -52,10 +60,12 @@ def photo_record(number: int, classes: int, size: int = 48, seed: int = 0) -> by
     )
 
 
-def draw_photo(number: int, classes: int, size: int = 48, seed: int = 0) -> bytes:
+def draw_photo(
+    number: int, classes: int, size: int = 48, seed: int = 0, aspect: float = 1.25
+) -> bytes:
     """Draw the shape and colour of a class at a random place on a noisy ground, as JPEG."""
     dice = np.random.default_rng([number, seed])
-    ground = dice.integers(90, 160, (size, size + size // 4, 3), dtype=np.uint8)
+    ground = dice.integers(90, 160, (size, int(size * aspect), 3), dtype=np.uint8)
     image = Image.fromarray(ground)
     colour = tuple(round(255 * part) for part in colorsys.hsv_to_rgb(number / classes, 0.9, 0.95))
     radius = float(dice.uniform(0.25, 0.4)) * size
