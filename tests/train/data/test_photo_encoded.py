@@ -176,16 +176,6 @@ def test_a_gpu_decodes_and_cuts_as_readers_do(data: Path) -> None:
     assert torch.equal(made.labels, expected.labels)
 
 
-@pytest.mark.cuda
-def test_a_gpu_says_which_jpeg_is_broken(data: Path, tmp_path: Path) -> None:
-    device = gpu()
-    source = read_training(change(data, tmp_path, {2: broken()}))
-    packed = replace(source, packed=True).training_batch(ALL, ALL, seed=0)
-    made = unpack(packed, source.picture, device, partial(decode_jpegs, device=device))
-    assert int(made.skipped) == 1
-    assert made.positions.tolist() == [0, 1, 0, *range(3, 12)]
-
-
 def gpu() -> torch.device:
     found = [device for device in find_accelerators() if device.type == "cuda"]
     if not found:

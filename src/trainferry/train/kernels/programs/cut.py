@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["height", "width"])  # of a 1 it makes a constant, without a format
 def cut_rows(
     pixels,
     parts,  # N 8, the fields of a Part
