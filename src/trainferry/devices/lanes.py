@@ -68,11 +68,23 @@ def _tensors_of(result: object) -> Iterator[Tensor]:
 _first: ContextVar[int] = ContextVar("first", default=0)  # behind it, numbers of lanes are free
 
 
+def current_lane(device: torch.device) -> object:
+    """Return what work is started on now, while a recording has several; else None.
+
+    Memory that a lane has made may be used again as soon as that lane is done with it: whoever
+    reads it on another must be known to it, as what `side_by_side` hands out is.
+    """
+    if not is_recording(device):
+        return None
+    module: Any = torch.get_device_module(device)
+    return module.current_stream(device)
+
+
 class Beside:
     """Gradients of weights, made beside all other work of a recording.
 
-    The way back waits for gradients of features alone; nobody reads these before its end. A weight
-    must have one reader, since nothing orders the work of two.
+    The way back waits for gradients of features alone; nobody reads these before its end. In a
+    recording a weight must have one reader, since nothing orders the work of two.
     """
 
     def __init__(self, device: torch.device) -> None:
@@ -95,6 +107,8 @@ class Beside:
         if not is_recording(self._device):
             work()
             return
+        if weight.grad is not None:
+            raise RuntimeError("a weight with several readers cannot learn beside the rest")
         module: Any = torch.get_device_module(self._device)
         here = module.current_stream(self._device)
         if here not in self._lanes:

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from trainferry.devices.lanes import beside
-from trainferry.train.kernels import narrow
+from trainferry.train.kernels import narrow, norm
 from trainferry.train.kernels.fold import Padding
 from trainferry.train.kernels.narrow import Tiles, convolve_narrow, is_narrow
 from trainferry.train.kernels.norm import normalise
@@ -95,13 +95,13 @@ def test_a_normalised_map_is_made_again_and_not_kept(kernel_device: torch.device
     features = torch.randn(2, 8, 5, 6, device=kernel_device)
     features = features.contiguous(memory_format=torch.channels_last)
     weight, bias, mean, variance = torch.rand(4, 8, device=kernel_device) + 0.5
-    norm = Norm(weight, bias, mean, variance, momentum=0.1, epsilon=1e-3)
+    made = Norm(weight, bias, mean, variance, momentum=0.1, epsilon=1e-3)
     found: list[tuple[torch.Tensor, ...]] = []
     for works in (nullcontext(), beside(kernel_device)):
         weight = torch.linspace(-1, 1, 8 * 8 * 9, device=kernel_device).view(8, 8, 3, 3)
         given, weight = features.clone().requires_grad_(), weight.requires_grad_()
         with works:
-            normalised = normalise(given, norm, rectified=True)
+            normalised = normalise(given, made, rectified=True)
             kept = weakref.ref(normalised)
             result = convolve_narrow(normalised, weight, 1, Padding(1, 1, 1, 1))
             del normalised
@@ -114,6 +114,28 @@ def test_a_normalised_map_is_made_again_and_not_kept(kernel_device: torch.device
         found.append((result.detach(), given.grad, weight.grad))
     for one, other in zip(*found, strict=True):
         assert torch.equal(one, other)
+
+
+def test_a_map_that_another_lane_made_is_kept(
+    kernel_device: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it is made of may be gone by then: that lane alone decides when."""
+    features = torch.randn(1, 8, 4, 4, device=kernel_device, requires_grad=True)
+    weight, bias, mean, variance = torch.rand(4, 8, device=kernel_device) + 0.5
+    made = Norm(weight, bias, mean, variance, momentum=0.1, epsilon=1e-3)
+    normalised = normalise(features, made, rectified=True)
+    assert norm.remake_of(normalised) is not None
+    monkeypatch.setattr(norm, "current_lane", lambda _: "another")
+    assert norm.remake_of(normalised) is None
+    weight = torch.rand(8, 8, 3, 3, device=kernel_device, requires_grad=True)
+    with beside(kernel_device):
+        result = convolve_narrow(normalised, weight, 1, Padding(1, 1, 1, 1))
+        kept = weakref.ref(normalised)
+        del normalised
+        gc.collect()
+        assert kept() is not None
+        result.sum().backward()
+    assert weight.grad is not None
 
 
 def convolve_padded(

@@ -247,6 +247,23 @@ def train(features: Tensor, norm: Norm) -> list[Tensor]:
     return [result.detach(), *gradients, norm.mean.clone(), norm.variance.clone()]
 
 
+@pytest.mark.parametrize("channels", [18, 40])  # several pixels to a row of a table, and one
+@pytest.mark.parametrize("groups", [1, 2])
+def test_pixels_at_an_edge_may_lie_far_from_all_others(
+    kernel_device: torch.device, channels: int, groups: int
+) -> None:
+    """They see the zeros around a map; distances from one of them would cancel in large sums."""
+    torch.manual_seed(1)
+    features = 10 + 0.01 * torch.randn(4, channels, 64, 64)
+    features[:, :, 0, 0] = 1000
+    norm = make_norm(channels, kernel_device)
+    moving = torch.zeros(2, groups, channels, device=kernel_device)
+    norm = replace(norm, mean=moving[0], variance=moving[1], momentum=1.0)
+    normalise(features.to(kernel_device), norm, rectified=False)
+    parts = features.double().view(groups, -1, channels, 64 * 64).transpose(1, 2).flatten(2)
+    torch.testing.assert_close(norm.variance.cpu().double(), parts.var(2), rtol=1e-5, atol=0)
+
+
 def compare(
     norm: Norm,
     shape: tuple[int, ...],

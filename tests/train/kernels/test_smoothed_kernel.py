@@ -46,6 +46,23 @@ def test_what_is_no_number_stays_so(kernel_device: torch.device) -> None:
     assert losses.isnan().tolist() == [True, False]
 
 
+def test_a_class_that_cannot_be_costs_nothing_without_smoothing(
+    kernel_device: torch.device,
+) -> None:
+    scores = torch.tensor([[1.0, 2.0, float("-inf"), 0.5]], device=kernel_device)
+    label = torch.tensor([1], device=kernel_device)
+    found = smoothed_losses(scores, label, 0.0)
+    torch.testing.assert_close(found, reference(scores, label, 0.0))
+    assert smoothed_losses(scores, label, 0.1).isinf().all()
+
+
+@pytest.mark.parametrize("label", [-1, 5, 9])
+def test_a_class_that_there_is_not_has_no_loss(kernel_device: torch.device, label: int) -> None:
+    labels = torch.tensor([label, 4], device=kernel_device)
+    losses = smoothed_losses(torch.zeros(2, 5, device=kernel_device), labels, 0.1)
+    assert losses.isnan().tolist() == [True, False]
+
+
 def test_no_rows_have_no_losses(kernel_device: torch.device) -> None:
     nothing = torch.zeros(0, 5, 3, device=kernel_device)
     labels = torch.zeros(0, 5, dtype=torch.int64, device=kernel_device)

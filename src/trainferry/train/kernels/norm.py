@@ -20,6 +20,7 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from trainferry.devices.lanes import current_lane
 from trainferry.train.kernels.norm_passes import (
     Maps,
     Norm,
@@ -50,7 +51,7 @@ def normalise(
     result, _ = _Normalise.apply(features, added, norm.weight, norm.bias, job)
     if added is None and result.requires_grad:
         assert job.maps is not None
-        _remakes[result] = Remake(job.maps, norm, rectified)
+        _remakes[result] = Remake(job.maps, norm, rectified, current_lane(features.device))
     return result
 
 
@@ -60,6 +61,7 @@ class Remake(NamedTuple):
     maps: Maps
     norm: Norm
     rectified: bool
+    lane: object
 
     @property
     def reads(self) -> tuple[Tensor, Tensor]:
@@ -71,9 +73,9 @@ class Remake(NamedTuple):
 
 
 def remake_of(result: Tensor) -> Remake | None:
-    """Return how to make a map again, if it is a result of `normalise`."""
+    """Return how to make a map again, if it is a result of `normalise` on the same lane."""
     found: Remake | None = _remakes.get(result)
-    return found
+    return found if found and found.lane == current_lane(result.device) else None
 
 
 _remakes = WeakTensorKeyDictionary()

@@ -15,6 +15,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from trainferry.devices.capture import is_recording
 from trainferry.train.kernels.rows import (
     Shares,
+    Table,
     row_stride,
     share_to_map,
     share_to_sum,
@@ -280,6 +281,7 @@ def _start_sum_up(
         *(features, other, parts.sums, counters, statistics),
         *([unused] * 4 if norm is None else _moving(norm)),
         *_sizes(shares),
+        _middle(features, shares.table),
         *(_stride(features, shares), _stride(other, shares), statistics.shape[2]),
         *((0, 0.0, 0.0) if norm is None else _pace(norm)),
         COPIES=copy is not None,
@@ -378,6 +380,13 @@ def _stride(features: Tensor, shares: Shares) -> int:
     stride = table.columns if table.fold > 1 else row_stride(features)
     assert stride is not None
     return stride // table.unit
+
+
+def _middle(features: Tensor, table: Table) -> int:
+    """Return the row of a pixel that is like most others: not at an edge, next to padding."""
+    height, width = features.shape[2:]
+    pictures = table.pixels // (height * width)
+    return ((pictures // 2 * height + height // 2) * width + width // 2) // table.fold
 
 
 def _sizes(shares: Shares) -> tuple[int, int, int, int, int]:

@@ -49,7 +49,8 @@ def pool_forward(
             here[:, None] & inside[None, :],
             other=float("-inf"),
         ).to(tl.float32)
-        # As in torch, the first of equals wins, and what is no number is larger than all.
+        # As in torch, the first of equals wins, and what is no number is larger than all. That it
+        # also gets the gradient is left out: nothing can be learnt of such a step.
         winner = tl.where(value > best, number, winner)
         best = tl.maximum(best, value, propagate_nan=tl.PropagateNan.ALL)
     out = window.to(tl.int64)[:, None] * channels + at[None, :]

@@ -56,7 +56,9 @@ def load_sums(parts, at, inside):
     return tl.load(parts + at, inside, other=0.0, cache_modifier=".cg")
 
 
-@triton.jit(do_not_specialize=[*_SIZES, "stride", "copy_stride", "stored", "moving_stride"])
+@triton.jit(
+    do_not_specialize=[*_SIZES, "middle", "stride", "copy_stride", "stored", "moving_stride"]
+)
 def sum_up(
     features,  # G R C
     copy,  # G R C, out, where COPIES
@@ -72,6 +74,7 @@ def sum_up(
     channels,
     total,
     rows_each,
+    middle,
     stride,
     copy_stride,
     stored,
@@ -89,8 +92,8 @@ def sum_up(
 ):
     """Sums of the rows of a split, of distances from the same pixel: no large sums that cancel.
 
-    It lies in the middle of the group, where it is like most others. Where it FINISHES, columns are
-    channels, and the last program of some joins all their splits.
+    It lies in the row `middle` of the group. Where it FINISHES, columns are channels, and the last
+    program of some joins all their splits.
     """
     split = tl.program_id(1)
     group = tl.program_id(2)
@@ -98,9 +101,9 @@ def sum_up(
     total = total * UNIT
     column = tl.program_id(0) * COLUMNS + tl.arange(0, COLUMNS)
     real = column < columns
-    middle = (group * rows + rows // 2).to(tl.int64) * stride * UNIT
     channel = channel_of(column, channels, FOLDED)
-    pixel = tl.load(features + middle + channel, real, other=0.0).to(tl.float32)
+    pixel_row = features + (group * rows + middle).to(tl.int64) * stride * UNIT
+    pixel = load_channels(pixel_row, channel, real)
     first = split * rows_each
     last = tl.minimum(first + rows_each, rows)
     sums = tl.zeros([ROWS, COLUMNS], tl.float32)
@@ -247,9 +250,8 @@ def join_statistics(
         start += ENTRIES
     moved = tl.sum(sums, 0) / count
     mean = shift + moved
-    variance = tl.maximum(tl.sum(squares, 0) / count - moved * moved, 0.0)
-    # Not by tl.maximum alone, which would hide values that are no numbers.
-    variance = tl.where(moved == moved, variance, moved)
+    variance = tl.sum(squares, 0) / count - moved * moved
+    variance = tl.where(variance < 0.0, 0.0, variance)  # what is no number stays so
     at = group * stored + channel
     known = real & (new < 0)
     mean = tl.where(is_new, mean, tl.load(statistics + at, known, other=0.0))

@@ -39,7 +39,10 @@ def lose(
     right = tl.sum(tl.where(at[None, :] == label[:, None], score, 0.0), 1)
     # Below the norm, so that no large numbers cancel.
     others = tl.sum(tl.where(inside, norm[:, None] - score, 0.0), 1) / classes
-    loss = (1.0 - smoothing) * (norm - right) + smoothing * others
+    loss = (1.0 - smoothing) * (norm - right)
+    if smoothing > 0.0:  # without, a class that cannot be costs nothing: not 0 times infinity
+        loss += smoothing * others
+    loss = tl.where((label >= 0) & (label < classes), loss, float("nan"))  # no such class
     tl.store(losses + row, loss, row < rows)
     tl.store(norms + row, norm, row < rows)
 
