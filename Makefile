@@ -14,6 +14,7 @@ test: $(MARK)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n 2 --dist loadscope
+	TRITON_INTERPRET=1 $(BIN)/pytest -q -n 2 --dist loadscope tests/train/kernels
 
 # The quick part, for while you work.
 check: $(MARK)

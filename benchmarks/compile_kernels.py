@@ -1,18 +1,19 @@
-"""What becomes of our kernels on a Hopper: registers, spills and memory, without a GPU.
+"""What becomes of our kernels on a GPU: registers, spills and memory, without one.
 
-    python benchmarks/compile_kernels.py --only resnet50:256 crnn:64
+    python benchmarks/compile_kernels.py --only resnet50:256 crnn:64 --architecture 90
 
-Walks through a training step of each recipe in bf16 on torch's `meta` device, where tensors have
-shapes and no values. Whatever the step starts there is compiled for sm_90 instead, with the sizes,
-strides and alignments it really has, by Triton and its ptxas. One line for each program:
+Walks through a training step of each recipe in half precision on torch's `meta` device, where
+tensors have shapes and no values. Whatever the step starts there is compiled instead, with the
+sizes, strides and alignments it really has, by Triton and its ptxas. One line for each program:
 
     variants   with other sizes or constants, compiled one by one; the numbers are the highest
-    registers  of a thread; a Hopper has 65,536 for all threads of a processor
+    registers  of a thread; there are 65,536 for all threads of a processor
     spilled    bytes of registers that did not fit and go through memory
-    shared     bytes of a program's memory beside the processor, of 232,448
-    together   how many of a processor's 64 warps such programs keep, of the variant with the fewest
+    shared     bytes of a program's memory beside the processor
+    together   how many of a processor's warps such programs keep, of the variant with the fewest
 
-A program with spills, or with few warps of its own and of others, deserves a look.
+A program with spills, or with few warps of its own and of others, deserves a look. One that needs
+more memory beside the processor than there is would not start: it is told, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from triton.runtime.jit import JITFunction
 
 from trainferry.devices import device as devices
 from trainferry.devices import kernels
+from trainferry.devices.precision import Precision
 from trainferry.train.build import synthetic_run
 from trainferry.train.kernels.cut import Part, cut_parts
 from trainferry.train.recipe.read import read_recipe
@@ -57,10 +59,44 @@ CASES = (
 )
 MOST_PROGRAMS = 65_535  # of a start, in its second and third direction
 NOWHERE = torch.device("meta")
-HALF = torch.bfloat16
-ARCHITECTURE, PROCESSORS = 90, 132  # those of an H200
-REGISTERS, SHARED, WARPS, PROGRAMS = 65_536, 233_472, 64, 32  # of a processor
-OWN_SHARED, UNIT = 1024, 256  # bytes that each program has in vain; registers come in such units
+HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+REGISTERS, UNIT = 65_536, 256  # of a processor; a warp's come in such units
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A GPU: its processors, and what each of them has."""
+
+    name: str
+    architecture: int
+    processors: int
+    shared: int  # bytes
+    warps: int
+    programs: int
+    own_shared: int = 1024  # bytes that each program has in vain
+
+    @property
+    def most_shared(self) -> int:
+        """Bytes that one program may have."""
+        return self.shared - self.own_shared
+
+    @property
+    def target(self) -> str:
+        return f"sm_{self.architecture}" + ("a" if self.architecture >= 90 else "")
+
+
+CHIPS = {
+    chip.architecture: chip
+    for chip in (
+        Chip("T4", 75, 40, 65_536, 32, 16, own_shared=0),
+        Chip("A100", 80, 108, 167_936, 64, 32),
+        Chip("RTX 3090", 86, 82, 102_400, 48, 16),
+        Chip("L40", 89, 142, 102_400, 48, 24),
+        Chip("H200", 90, 132, 233_472, 64, 32),
+        Chip("B200", 100, 148, 233_472, 64, 32),
+        Chip("RTX 5090", 120, 170, 102_400, 48, 24),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -74,14 +110,13 @@ class Made:
     spilled: int
     shared: int
 
-    @property
-    def together(self) -> int:
+    def together(self, chip: Chip) -> int:
         of_warp = -(-self.registers * 32 // UNIT) * UNIT
         fitting = (
             REGISTERS // (of_warp * self.warps),
-            SHARED // (self.shared + OWN_SHARED),
-            WARPS // self.warps,
-            PROGRAMS,
+            chip.shared // max(self.shared + chip.own_shared, 1),
+            chip.warps // self.warps,
+            chip.programs,
         )
         return min(fitting) * self.warps
 
@@ -89,7 +124,8 @@ class Made:
 class Compiler:
     """Takes the place of starting programs; the same one is compiled once."""
 
-    def __init__(self) -> None:
+    def __init__(self, chip: Chip) -> None:
+        self.chip = chip
         self.made: dict[str, Made] = {}
 
     def instead_of(self, start: Callable[..., Any]) -> Callable[..., None]:
@@ -102,17 +138,17 @@ class Compiler:
                 constants = [
                     f" {name}={value}" for name, value in options.items() if name.isupper()
                 ]
-                self.made[compiled.hash] = _ask_assembler(compiled, "".join(constants))
+                self.made[compiled.hash] = _ask_assembler(compiled, "".join(constants), self.chip)
 
         return compile_alone
 
 
-def _ask_assembler(compiled: Any, constants: str) -> Made:  # noqa: ANN401  # Triton's
+def _ask_assembler(compiled: Any, constants: str, chip: Chip) -> Made:  # noqa: ANN401  # Triton's
     facts = compiled.metadata
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
         file.write(compiled.asm["ptx"])
         file.flush()
-        command = [get_ptxas(ARCHITECTURE).path, "-v", f"--gpu-name=sm_{ARCHITECTURE}a"]
+        command = [get_ptxas(chip.architecture).path, "-v", f"--gpu-name={chip.target}"]
         command += [file.name, "-o", "/dev/null"]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     registers = max(map(int, re.findall(r"Used (\d+) registers", said)))
@@ -122,6 +158,10 @@ def _ask_assembler(compiled: Any, constants: str) -> Made:  # noqa: ANN401  # Tr
 
 class _Narrowed(TorchFunctionMode):
     """What autocast does, which knows no `meta`: products are computed in half precision."""
+
+    def __init__(self, half: torch.dtype) -> None:
+        super().__init__()
+        self.half = half
 
     PRODUCTS = (torch.conv2d, nn.functional.linear, torch.matmul, torch.bmm, torch.Tensor.matmul)
 
@@ -133,19 +173,19 @@ class _Narrowed(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:  # noqa: ANN401  # whatever the work returns
         del types
-        given = map(_narrow, args) if work in self.PRODUCTS else args
+        given = map(self._narrow, args) if work in self.PRODUCTS else args
         return work(*given, **(kwargs or {}))
 
-
-def _narrow(value: Any) -> Any:  # noqa: ANN401
-    is_wide = isinstance(value, torch.Tensor) and value.dtype == torch.float32
-    return value.to(HALF) if is_wide else value
+    def _narrow(self, value: Any) -> Any:  # noqa: ANN401
+        is_wide = isinstance(value, torch.Tensor) and value.dtype == torch.float32
+        return value.to(self.half) if is_wide else value
 
 
 @contextmanager
-def pretend_hopper(compiler: Compiler) -> Iterator[None]:
-    """Let `meta` be an H200 that compiles and starts nothing."""
-    target = GPUTarget("cuda", ARCHITECTURE, 32)
+def pretend(compiler: Compiler, precision: Precision) -> Iterator[None]:
+    """Let `meta` be a GPU that compiles and starts nothing."""
+    chip, half = compiler.chip, HALVES[precision]
+    target = GPUTarget("cuda", chip.architecture, 32)
     driver.set_active(
         SimpleNamespace(  # type: ignore[arg-type]  # all that compiling asks of it
             get_current_target=lambda: target,
@@ -153,34 +193,36 @@ def pretend_hopper(compiler: Compiler) -> Iterator[None]:
             get_current_stream=lambda _device: 0,
         )
     )
-    facts = SimpleNamespace(multi_processor_count=PROCESSORS, major=ARCHITECTURE // 10)
+    version = divmod(chip.architecture, 10)
+    facts = SimpleNamespace(multi_processor_count=chip.processors, major=version[0])
     kind = dataclasses.replace(
         devices.KINDS["cuda"], pinned_memory=False, fused_optimizer=False, captures=False
     )
-    enabled, half = torch.is_autocast_enabled, torch.get_autocast_dtype
+    enabled, format_of = torch.is_autocast_enabled, torch.get_autocast_dtype
     with (
         patch.dict(devices.KINDS, {"meta": kind}),
         patch.object(kernels, "_DEVICES", ("meta",)),
-        patch.object(torch.cuda, "get_device_capability", lambda _: divmod(ARCHITECTURE, 10)),
+        patch.object(torch.cuda, "get_device_capability", lambda _: version),
         patch.object(torch.cuda, "get_device_properties", lambda _: facts),
         patch.object(torch, "is_autocast_enabled", lambda kind: kind == "meta" or enabled(kind)),
-        patch.object(torch, "get_autocast_dtype", lambda k: HALF if k == "meta" else half(k)),
+        patch.object(torch, "get_autocast_dtype", lambda k: half if k == "meta" else format_of(k)),
         patch.object(torch, "autocast", lambda *_, **__: nullcontext()),
         patch.object(JITFunction, "run", compiler.instead_of(JITFunction.run)),
-        _Narrowed(),
+        _Narrowed(half),
     ):
         yield
 
 
-def step(name: str, batch: int) -> None:
+def step(name: str, batch: int, precision: Precision) -> None:
     """Forward, loss and backward of a recipe, with the variation of its pictures before."""
-    recipe = read_recipe(name, [f"loop.batch={batch}"])
+    sets = [f"loop.batch={batch}", f"precision.name={precision}", "precision.loss_scale=none"]
+    recipe = read_recipe(name, sets)
     run, _ = synthetic_run(recipe, NOWHERE, samples=batch)
     run.network.train()
     places = np.arange(batch)
     samples = run.source.training_batch(places, places, 0).to(NOWHERE)
     inputs, varied = run.task.vary(samples)
-    weights = WorkingWeights(run.network, HALF)
+    weights = WorkingWeights(run.network, HALVES[precision])
     run.task.losses(weights(inputs, *run.task.hints(varied)), varied).mean().backward()
     weights.collect()
 
@@ -196,29 +238,36 @@ def cut(batch: int) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--only", nargs="+", default=CASES, help="RECIPE:BATCH, or cut:BATCH")
+    parser.add_argument("--architecture", type=int, choices=CHIPS, default=90)
+    parser.add_argument("--precision", choices=HALVES, default="bf16")
     parser.add_argument("--variants", action="store_true", help="a line for each variant")
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     arguments = parser.parse_args()
-    compiler = Compiler()
-    with pretend_hopper(compiler):
+    chip = CHIPS[arguments.architecture]
+    compiler = Compiler(chip)
+    with pretend(compiler, arguments.precision):
         for case in arguments.only:
             name, _, batch = case.partition(":")
             before = len(compiler.made)
             if name == "cut":
                 cut(int(batch))
             else:
-                step(name, int(batch))
+                step(name, int(batch), arguments.precision)
             print(f"{case}: {len(compiler.made) - before} new", file=sys.stderr, flush=True)
     made = list(compiler.made.values())
-    print(f"Triton {triton.__version__}, sm_{ARCHITECTURE}, bf16, {len(made)} variants\n")
-    show(made, lambda one: one.program + (one.constants if arguments.variants else ""))
+    facts = f"{chip.name}, {chip.target}, {arguments.precision}, {len(made)} variants"
+    print(f"Triton {triton.__version__}, {facts}\n")
+    show(made, chip, lambda one: one.program + (one.constants if arguments.variants else ""))
     if arguments.json:
-        facts = [{**dataclasses.asdict(one), "together": one.together} for one in made]
-        arguments.json.write_text(json.dumps(facts, indent=1), encoding="utf-8")
-    return 0
+        figures = [{**dataclasses.asdict(one), "together": one.together(chip)} for one in made]
+        arguments.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+    too_large = [one for one in made if one.shared > chip.most_shared]
+    for one in too_large:
+        print(f"does not start: {one.program}{one.constants}, {one.shared:,}", file=sys.stderr)
+    return 1 if too_large else 0
 
 
-def show(made: Sequence[Made], name: Callable[[Made], str]) -> None:
+def show(made: Sequence[Made], chip: Chip, name: Callable[[Made], str]) -> None:
     groups: dict[str, list[Made]] = defaultdict(list)
     for one in made:
         groups[name(one)].append(one)
@@ -231,7 +280,7 @@ def show(made: Sequence[Made], name: Callable[[Made], str]) -> None:
             max(each.registers for each in own),
             max(each.spilled for each in own),
             max(each.shared for each in own),
-            min(each.together for each in own),
+            min(each.together(chip) for each in own),
         ]
         print(f"| {shown} | {' | '.join(map(str, figures))} |")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -18,10 +19,10 @@ from trainferry.devices.precision import full_precision
 def kernel_device() -> torch.device:
     if find_spec("triton") is None:
         pytest.skip("needs Triton, which comes with PyTorch for GPUs")
-    if any(device.type == "cuda" for device in find_accelerators()):
-        return torch.device("cuda")
     if os.environ.get("TRITON_INTERPRET") == "1":
         return torch.device("cpu")
+    if any(device.type == "cuda" for device in find_accelerators()):
+        return torch.device("cuda")
     pytest.skip("needs an NVIDIA GPU, or TRITON_INTERPRET=1 for Triton on the CPU")
 
 
@@ -31,6 +32,7 @@ def mended_interpreter() -> None:
     if os.environ.get("TRITON_INTERPRET") == "1" and find_spec("triton") is not None:
         _let_loops_count()
         _let_masks_be_numbers()
+        _let_halves_be_numbers()
 
 
 @pytest.fixture(autouse=True)
@@ -64,3 +66,29 @@ def _let_masks_be_numbers() -> None:
         return load(builder, places, mask, *rest)
 
     InterpreterBuilder.create_masked_load = load_where
+
+
+def _let_halves_be_numbers() -> None:
+    """Triton's interpreter keeps bf16 as integers: it would multiply those, and cuts off digits."""
+    from triton import language
+    from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
+
+    cast, multiply = InterpreterBuilder.cast_impl, InterpreterBuilder.create_dot
+
+    def widened(factor: Any) -> Any:
+        if factor.get_element_ty() != language.bfloat16:
+            return factor
+        bits = factor.data.astype(np.uint32) << 16
+        return TensorHandle(bits.view(np.float32), language.float32)
+
+    def multiply_numbers(builder: Any, one: Any, other: Any, *rest: Any) -> Any:
+        return multiply(builder, widened(one), widened(other), *rest)
+
+    def cast_to_nearest(builder: Any, values: Any, kind: Any) -> Any:
+        if kind.scalar != language.bfloat16 or values.get_element_ty() != language.float32:
+            return cast(builder, values, kind)
+        nearest = torch.from_numpy(np.array(values.data)).to(torch.bfloat16)
+        return TensorHandle(nearest.view(torch.uint16).numpy(), kind.scalar)
+
+    InterpreterBuilder.create_dot = multiply_numbers
+    InterpreterBuilder.cast_impl = cast_to_nearest

@@ -53,10 +53,7 @@ def _plan(recurrence: nn.LSTM, columns: Tensor) -> Plan | None:
     kind = _format(columns)
     if not runs_kernels(columns) or kind not in (torch.bfloat16, torch.float16):
         return None
-    programs = large_programs_at_once(columns.device)
-    if programs == 1 and kind == torch.bfloat16:  # Triton's interpreter multiplies it as integers
-        return None
-    return plan_for(len(columns), recurrence.hidden_size, programs)
+    return plan_for(len(columns), recurrence.hidden_size, large_programs_at_once(columns.device))
 
 
 def _read_both_ways(plan: Plan, columns: Tensor, weights: list[Tensor]) -> tuple[Tensor, State]:
