@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,22 @@ def test_a_dry_run_for_programs_has_environment_and_command(
     assert last["environment"]["RANK_TABLE_FILE"] == str(table)
     assert last["environment"]["RANK_INDEX"] == "1"
     assert last["command"] == ["python", "train.py"]
+
+
+def test_ranks_share_the_cores_and_are_told_who_said_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(9)), raising=False)
+    names = ("OMP_NUM_THREADS", "TRAINFERRY_CORES")
+    found = []
+    for asked in (None, "3"):
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+        if asked is not None:
+            monkeypatch.setenv("OMP_NUM_THREADS", asked)
+        assert main(["launch", "--devices", "2", "--dry-run", "--json", "--", "ls"]) == 0
+        environment = json.loads(capsys.readouterr().out)["ranks"][0]["environment"]
+        found.append([environment.get(name) for name in names])
+    assert found == [["4", "4"], [None, None]]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from trainferry.devices.crowd import SHARE
 from trainferry.devices.device import (
     KINDS,
     channels_last_helps,
@@ -74,17 +75,25 @@ def test_the_line_about_the_cpu_counts_its_threads() -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "asked", "threads"),
-    [("cuda", None, [1]), ("cpu", None, []), ("cuda", "4", [])],
+    ("device", "given", "threads"),
+    [
+        ("cuda", {}, [1]),
+        ("cpu", {}, []),
+        ("cuda", {"OMP_NUM_THREADS": "4"}, []),
+        ("cuda", {"OMP_NUM_THREADS": "4", SHARE: "4"}, [1]),  # by `launch`
+        ("cuda", {"OMP_NUM_THREADS": "2", SHARE: "4"}, []),  # and by `--env` all the same
+        ("cpu", {"OMP_NUM_THREADS": "4", SHARE: "4"}, []),
+    ],
 )
 def test_a_program_beside_a_device_computes_with_one_thread(
-    monkeypatch: pytest.MonkeyPatch, device: str, asked: str | None, threads: list[int]
+    monkeypatch: pytest.MonkeyPatch, device: str, given: dict[str, str], threads: list[int]
 ) -> None:
     chosen: list[int] = []
     monkeypatch.setattr(torch, "set_num_threads", chosen.append)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    if asked is not None:
-        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    for name in ("OMP_NUM_THREADS", SHARE):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
     leave_cores(torch.device(device))
     assert chosen == threads
 

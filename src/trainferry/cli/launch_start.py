@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+from trainferry.devices.crowd import SHARE
 from trainferry.errors import UsageError
 from trainferry.launch.environment import DEFAULT_PORT
 
@@ -190,8 +191,10 @@ def _rendezvous_port(text: str) -> int:
 def _defaults(devices: int) -> dict[str, str]:
     """What a rank needs so as not to fight with its neighbours, unless the user has set it."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
-    wanted = {"PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": str(max(1, cores // devices))}
-    return {name: value for name, value in wanted.items() if name not in os.environ}
+    share = str(max(1, cores // devices))
+    wanted = {"PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": share}
+    found = {name: value for name, value in wanted.items() if name not in os.environ}
+    return {**found, SHARE: share} if "OMP_NUM_THREADS" in found else found
 
 
 def _typed(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,9 @@ from collections.abc import MutableMapping
 from pathlib import Path
 from typing import NamedTuple
 
+# What `launch` has made OMP_NUM_THREADS, where nobody else had: the cores of a rank.
+SHARE = "TRAINFERRY_CORES"
+
 _STATISTICS = Path("/proc/stat")
 _SECONDS = 0.1
 _A_PROGRAM = 0.5  # cores; less is what every system does now and then

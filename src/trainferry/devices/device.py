@@ -11,6 +11,7 @@ from types import ModuleType
 import torch
 
 from trainferry.devices import emulated_npu
+from trainferry.devices.crowd import SHARE
 from trainferry.devices.precision import Precision
 from trainferry.errors import DeviceError
 
@@ -139,9 +140,11 @@ def leave_cores(device: torch.device) -> None:
 
     They draw a few random numbers for each batch. Spread over all cores they would wait for
     cores that are reading the next batches, and the device for them. Who sets OMP_NUM_THREADS
-    decides.
+    decides, but for `launch`, which does not know what computes.
     """
-    if device.type != "cpu" and not is_emulated(device) and _THREADS not in os.environ:
+    asked = os.environ.get(_THREADS)
+    is_free = asked is None or asked == os.environ.get(SHARE)
+    if device.type != "cpu" and not is_emulated(device) and is_free:
         torch.set_num_threads(1)
 
 
