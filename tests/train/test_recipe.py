@@ -72,7 +72,7 @@ def test_a_file_that_is_no_utf8_is_told(tmp_path: Path) -> None:
         ("optimizer.accumulation=3", "must divide loop.batch"),
         ("task.alphabet=aa", "has a character twice"),
         ("picture.width=30", "multiple of 4"),
-        ("precision.loss_scale=dynamic", "is for fp16"),
+        ("precision.loss_scale=dynamic", "must be `none` unless"),
         ("network.dropout=2", "network.dropout must be from 0 to 1"),
         ("network.hidden=0", "network.hidden must be a number of 1 or more"),
         ("network.channels=[0, 4, 8, 8, 8, 8, 8]", "network.channels must be at least 1"),

@@ -334,3 +334,20 @@ def _parts(folder: Path) -> list[str]:
 
 def _env() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("train-00000-of-00002", "these look like photographs"),
+        ("fsns-00000-of-00001", "`fsns-00000-of-00001` its name does not say"),
+        ("words.txt", "pass the folder that"),
+    ],
+)
+def test_files_that_are_no_record_files_of_words_are_told_apart(
+    tmp_path: Path, name: str, hint: str
+) -> None:
+    (tmp_path / name).touch()
+    with pytest.raises(DataError, match=r"no `train\*.tfrecords`") as caught:
+        find_records(tmp_path, "train")
+    assert hint in caught.value.hint

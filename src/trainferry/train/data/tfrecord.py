@@ -171,11 +171,23 @@ def find_records(folder: Path, split: str) -> list[Path]:
             return sorted(found, key=_natural)
     raise DataError(
         f"no `{split}*.tfrecords` in `{folder}` or `{folder / 'tfrecords'}`; " + _describe(folder),
-        hint="these look like photographs, and words were looked for: "
-        "take a recipe or a run of photographs, such as resnet50_photos"
-        if folder.is_dir() and any(folder.glob("*-of-*"))
-        else "pass the folder that `trainferry data ... --to FOLDER` wrote, or another `--split`",
+        hint=_hint(folder),
     )
+
+
+def _hint(folder: Path) -> str:
+    named = sorted(path.name for path in folder.glob("*-of-*")) if folder.is_dir() else []
+    if any(name.startswith(("train-", "validation-")) for name in named):
+        return (
+            "these look like photographs, and words were looked for: "
+            "take a recipe or a run of photographs, such as resnet50_photos"
+        )
+    if named:
+        return (
+            f"what is in `{named[0]}` its name does not say: let it begin with train- or "
+            "validation- (signs: in a folder of that name), or check this one file by its path"
+        )
+    return "pass the folder that `trainferry data ... --to FOLDER` wrote, or another `--split`"
 
 
 def count_files(files: Sequence[Path]) -> str:

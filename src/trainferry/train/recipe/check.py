@@ -27,6 +27,9 @@ from trainferry.train.recipe.tasks import (
 )
 
 
+_HINT = "give it another value with --set KEY=VALUE, or in the recipe's file"
+
+
 def check_recipe(recipe: Recipe) -> None:
     """Raise RecipeError for the first value that makes no sense."""
     problems = {
@@ -38,7 +41,7 @@ def check_recipe(recipe: Recipe) -> None:
     }
     for problem, present in problems.items():
         if present:
-            raise RecipeError(f"recipe `{recipe.name}`: {problem}", hint="change that value")
+            raise RecipeError(f"recipe `{recipe.name}`: {problem}", hint=_HINT)
 
 
 def _of_the_run(recipe: Recipe) -> dict[str, bool]:
@@ -57,7 +60,7 @@ def _of_the_run(recipe: Recipe) -> dict[str, bool]:
         "schedule.factors needs one value more than there are boundaries": (
             schedule.name == "piecewise" and len(schedule.factors) != stages + 1
         ),
-        "precision.loss_scale is for fp16; bf16 and fp32 need none": (
+        "precision.loss_scale must be `none` unless precision.name is `fp16`": (
             recipe.precision.loss_scale != "none" and recipe.precision.name != "fp16"
         ),
         "optimizer.learning_rate must be positive": not (0 < optimizer.learning_rate < math.inf),
