@@ -196,7 +196,7 @@ def pretend(compiler: Compiler, precision: Precision) -> Iterator[None]:
     version = divmod(chip.architecture, 10)
     facts = SimpleNamespace(multi_processor_count=chip.processors, major=version[0])
     kind = dataclasses.replace(
-        devices.KINDS["cuda"], pinned_memory=False, fused_optimizer=False, captures=False
+        devices.KINDS["cuda"], pinned_memory=False, fused_optimizer=False, graph=""
     )
     enabled, format_of = torch.is_autocast_enabled, torch.get_autocast_dtype
     with (

@@ -8,17 +8,46 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from trainferry.devices.capture import REHEARSALS, Recorded, capture, capture_helps
+from trainferry.devices.capture import REHEARSALS, VARIABLE, Recorded, capture, capture_helps
 from trainferry.devices.device import find_accelerators, seed_device
 from trainferry.errors import DeviceError
 
 HAS_GPU = any(device.type == "cuda" for device in find_accelerators())
 
 
-def test_only_a_real_gpu_is_captured(emulated_npu: torch.device) -> None:
-    assert not capture_helps(torch.device("cpu"))
-    assert not capture_helps(emulated_npu)
-    assert capture_helps(torch.device("cuda"))
+def test_only_a_gpu_records_without_being_asked(
+    emulated_npu: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    devices = torch.device("cpu"), torch.device("cuda"), emulated_npu
+    assert [capture_helps(device) for device in devices] == [False, True, False]
+    monkeypatch.setenv(VARIABLE, "on")
+    assert [capture_helps(device) for device in devices] == [False, True, True]
+
+
+def test_a_device_without_graphs_is_told(
+    emulated_npu: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "on")
+    monkeypatch.delattr(torch.get_device_module(emulated_npu), "NPUGraph")
+    with pytest.raises(DeviceError, match=r"`torch\.npu` has no `NPUGraph`") as caught:
+        capture_helps(emulated_npu)
+    assert VARIABLE in caught.value.hint
+
+
+def test_what_cannot_be_recorded_is_told_with_a_way_out(
+    emulated_npu: torch.device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "on")
+    values = torch.ones(2, device=emulated_npu)
+    recorded = Recorded(lambda: (values * float(values.sum()),), emulated_npu)
+    for _ in range(REHEARSALS):
+        assert recorded()[0].tolist() == [2, 2]
+    with pytest.raises(
+        DeviceError, match=r"could not be recorded: .* waits for the device"
+    ) as caught:
+        recorded()
+    assert "loop.captured=false" in caught.value.hint
 
 
 @pytest.mark.cuda

@@ -7,6 +7,7 @@ one graph they follow each other without a gap.
 from __future__ import annotations
 
 import gc
+import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +16,11 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from trainferry.devices.device import KINDS, is_emulated
+from trainferry.devices.device import KINDS
 from trainferry.devices.precision import Precision, half_of
 from trainferry.errors import DeviceError
 
+VARIABLE = "TRAINFERRY_GRAPHS"  # "on" records where nobody could try it, too
 REHEARSALS = 3
 URGENT = -1  # the priority of work that other work waits for; that of all else is 0
 
@@ -26,7 +28,16 @@ Work = Callable[[], tuple[Tensor, ...]]
 
 
 def capture_helps(device: torch.device) -> bool:
-    return KINDS[device.type].captures and not is_emulated(device)
+    """Whether work on the device is recorded: where that was tried, and where the user asks."""
+    kind = KINDS[device.type]
+    if not kind.graph or not (kind.records or os.environ.get(VARIABLE) == "on"):
+        return False
+    if not hasattr(torch.get_device_module(device), kind.graph):
+        raise DeviceError(
+            f"`torch.{device.type}` has no `{kind.graph}`, which would record steps",
+            hint=f"install a newer package for this device, or unset {VARIABLE}",
+        )
+    return True
 
 
 def is_recording(device: torch.device) -> bool:
@@ -102,16 +113,14 @@ class _Graph(Protocol):
 
 @contextmanager
 def _recording(device: torch.device, stream: Any) -> Iterator[_Graph]:  # noqa: ANN401  # of any backend
-    """Record what is started inside; other threads, which read data, may go on."""
-    graph: Any
-    accelerator = torch.accelerator.current_accelerator()
-    if hasattr(torch.accelerator, "Graph") and accelerator and accelerator.type == device.type:
-        graph = torch.accelerator.Graph(capture_error_mode="thread_local")
-        with torch.get_device_module(device).stream(stream), graph:
-            yield graph
-        return
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+    """Record what is started inside; other threads, which read data, may go on.
+
+    By the module of the device: `torch.accelerator.Graph`, where torch has it, does not know CUDA
+    (pytorch/pytorch#171313), and torch_npu's graphs have the names and arguments of CUDA's.
+    """
+    module: Any = torch.get_device_module(device)
+    graph: Any = getattr(module, KINDS[device.type].graph)()
+    with module.graph(graph, stream=stream, capture_error_mode="thread_local"):
         yield graph
 
 
@@ -138,7 +147,8 @@ def capture(network: nn.Module, examples: Sequence[Tensor], precision: Precision
         _quietly(),
         torch.autocast(device.type, dtype=half, enabled=half is not None, cache_enabled=False),
     ):
-        torch.cuda.make_graphed_callables(network, tuple(examples))
+        module: Any = torch.get_device_module(device)
+        module.make_graphed_callables(network, tuple(examples))
     with torch.no_grad():
         for buffer, value in kept:
             buffer.copy_(value)

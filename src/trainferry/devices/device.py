@@ -30,7 +30,8 @@ class DeviceKind:
     fused_optimizer: bool
     channels_last: bool
     coarse_norms: bool  # torch's norms add up maps that lie channels last one value after the other
-    captures: bool
+    graph: str  # the class of its module that records work, if there is one
+    records: bool  # whether it does so without being asked
 
 
 KINDS = {
@@ -41,7 +42,8 @@ KINDS = {
         fused_optimizer=False,
         channels_last=True,
         coarse_norms=True,
-        captures=False,
+        graph="",
+        records=False,
     ),
     "cuda": DeviceKind(
         "cuda",
@@ -49,17 +51,19 @@ KINDS = {
         fused_optimizer=True,
         channels_last=True,
         coarse_norms=False,
-        captures=True,
+        graph="CUDAGraph",
+        records=True,
     ),
-    # torch_npu keeps its own private layouts, and its fused optimizers are other classes. It has
-    # graphs too, which nobody here could try.
+    # torch_npu keeps its own private layouts, and its fused optimizers are other classes. Nobody
+    # here could try its graphs.
     "npu": DeviceKind(
         "npu",
         pinned_memory=True,
         fused_optimizer=False,
         channels_last=False,
         coarse_norms=False,
-        captures=False,
+        graph="NPUGraph",
+        records=False,
     ),
 }
 

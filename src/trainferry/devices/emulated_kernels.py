@@ -17,6 +17,8 @@ from torch._ops import OpOverload
 from torch.utils import _pytree
 from torch.utils.dlpack import from_dlpack
 
+from trainferry.devices.emulated_graph import recorded
+
 # Whatever an operator takes or returns.
 Value: TypeAlias = Any
 
@@ -47,6 +49,12 @@ _MIXED = (
     "aten::_pack_padded_sequence",
     "aten::_ctc_loss",
 )
+
+# Arguments that operators write over without saying so in their schema.
+_WRITTEN_UNTOLD = {"aten::native_batch_norm": ("running_mean", "running_var")}
+
+# Operators whose result, or its size, depends on values: the host waits for the device.
+_WAITING = ("aten::_local_scalar_dense", "aten::equal", "aten::nonzero", "aten::masked_select")
 
 
 def register_kernels() -> list[torch.library.Library]:
@@ -134,7 +142,7 @@ class _Arguments:
     def _tensor_to_cpu(self, tensor: Tensor) -> Tensor:
         if tensor.device.type != "npu":
             self._strangers |= tensor.dim() > 0
-            return tensor
+            return tensor.clone() if recorded() else tensor  # a recording knows today's value
         # Nothing can be resized under two labels, so an empty result gets memory of its own.
         on_cpu = torch.empty_like(tensor, device="cpu") if tensor.numel() == 0 else _to_cpu(tensor)
         self._pairs[id(on_cpu)] = (on_cpu, tensor)
@@ -167,9 +175,39 @@ def _run_on_cpu(operator: OpOverload[..., Any], *positional: Value, **named: Val
     on_cpu = [arguments.to_cpu(each) for each in positional]
     named_on_cpu = {name: arguments.to_cpu(each) for name, each in named.items()}
     arguments.check_devices()
+    if (graph := recorded()) is not None:
+        _check_waits_for_nothing(operator)
+        for tensor in _written(operator, on_cpu, named_on_cpu):
+            graph.keep(tensor)
     result = operator(*on_cpu, **named_on_cpu)
+    if graph is not None:
+        graph.note(lambda: _put(operator(*on_cpu, **named_on_cpu), result))
     arguments.take_resized()
     return arguments.to_npu(result)
+
+
+def _check_waits_for_nothing(operator: OpOverload[..., Any]) -> None:
+    if operator.name().partition(".")[0] in _WAITING:
+        raise RuntimeError(f"{operator.name()} waits for the device, which is being recorded")
+
+
+def _written(
+    operator: OpOverload[..., Any], positional: list[Value], named: dict[str, Value]
+) -> list[Tensor]:
+    """Return what the operator writes over."""
+    arguments = operator._schema.arguments
+    given = {argument.name: value for argument, value in zip(arguments, positional, strict=False)}
+    names = {each.name for each in arguments if each.alias_info and each.alias_info.is_write}
+    names.update(_WRITTEN_UNTOLD.get(operator.name(), ()))
+    found = [value for name, value in {**given, **named}.items() if name in names]
+    return [each for each in _pytree.tree_leaves(found) if isinstance(each, Tensor)]
+
+
+def _put(made: Value, kept: Value) -> None:
+    """Put what was made anew where readers of the first result look for it."""
+    for new, old in zip(_pytree.tree_leaves(made), _pytree.tree_leaves(kept), strict=True):
+        if isinstance(old, Tensor) and new.data_ptr() != old.data_ptr():
+            old.detach().copy_(new.detach())
 
 
 def _run_unchanged(operator: OpOverload[..., Any], *positional: Value, **named: Value) -> Value:
@@ -196,7 +234,13 @@ def _resize(
 
 
 def _copy_from(source: Tensor, target: Tensor, *_non_blocking: bool) -> Tensor:
-    _on_cpu(target).copy_(_on_cpu(source))
+    here, there = _on_cpu(source), _on_cpu(target)
+    if (graph := recorded()) is not None:
+        if source.device != target.device:
+            raise RuntimeError("a copy to or from the host waits for a device that is recorded")
+        graph.keep(there)
+        graph.note(lambda: there.copy_(here))
+    there.copy_(here)
     return target
 
 
@@ -222,8 +266,13 @@ def _convolution_backward(
     return _run_on_cpu(backward, gradient, pictures, weight, bias_sizes, *rest)
 
 
+def _record_stream(_tensor: Tensor, _stream: torch.Stream) -> None:
+    """Memory is used again only when nobody has it."""
+
+
 # Operators without a CPU kernel of the same name, or whose kernel would reallocate memory.
 _OWN_KERNELS = {
+    "record_stream": _record_stream,
     "resize_": _resize,
     "_copy_from": _copy_from,
     "_copy_from_and_resize": _copy_from_and_resize,
@@ -262,21 +311,34 @@ class _GraphOnCPU(torch.autograd.Function):
             _on_cpu(each).requires_grad_(need) if isinstance(each, Tensor) else each
             for each, need in zip(flat, needed, strict=True)
         ]
-        with torch.enable_grad(), _autocast_of_npu():
-            results = operator(*_pytree.tree_unflatten(ctx.leaves, structure))
-        ctx.results = results if isinstance(results, tuple) else (results,)
-        return tuple(to_npu(each) for each in ctx.results)
+        formats = _autocast_of_npu()
+
+        def compute() -> tuple[Tensor, ...]:
+            with torch.enable_grad(), formats:
+                results = operator(*_pytree.tree_unflatten(ctx.leaves, structure))
+            ctx.results = results if isinstance(results, tuple) else (results,)
+            return ctx.results
+
+        made = compute()
+        if (graph := recorded()) is not None:
+            graph.note(lambda: _put(compute(), made))
+        return tuple(to_npu(each) for each in made)
 
     @staticmethod
     def backward(ctx: Value, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         wanted = [each for each in ctx.leaves if isinstance(each, Tensor) and each.requires_grad]
-        found: tuple[Tensor | None, ...] = torch.autograd.grad(
-            ctx.results,
-            wanted,
-            [_on_cpu(each) for each in gradients],
-            retain_graph=True,
-            allow_unused=True,
-        )
+        given = [_on_cpu(each) for each in gradients]
+
+        def compute() -> tuple[Tensor | None, ...]:
+            with torch.enable_grad():
+                found: tuple[Tensor | None, ...] = torch.autograd.grad(
+                    ctx.results, wanted, given, retain_graph=True, allow_unused=True
+                )
+            return found
+
+        found = compute()
+        if (graph := recorded()) is not None:
+            graph.note(lambda: _put(compute(), found))
         by_leaf = {
             id(leaf): None if gradient is None else to_npu(gradient)
             for leaf, gradient in zip(wanted, found, strict=True)

@@ -14,6 +14,7 @@ from types import ModuleType
 
 import torch
 
+from trainferry.devices import emulated_graph
 from trainferry.devices.emulated_autocast import register_autocast
 from trainferry.devices.emulated_kernels import Value, register_kernels, to_npu
 from trainferry.errors import DeviceError
@@ -66,6 +67,8 @@ def _device_module() -> ModuleType:
     }
     for name, answer in answers.items():
         setattr(module, name, functools.partial(_answer, answer))
+    for name in _OF_GRAPHS:
+        setattr(module, name, getattr(emulated_graph, name))
     return module
 
 
@@ -75,6 +78,10 @@ def _answer_for_accelerator() -> None:
         setattr(torch.accelerator, name, functools.partial(_answer, answer))
 
 
+_OF_GRAPHS = (
+    *("Event", "NPUGraph", "Stream", "current_stream", "graph", "is_current_stream_capturing"),
+    *("make_graphed_callables", "stream"),
+)
 _WITHOUT_MEMORY: dict[str, object] = {
     "synchronize": None,
     "empty_cache": None,

@@ -13,9 +13,11 @@ from trainferry.errors import CheckpointError
 from trainferry.train.kept import Kept
 from trainferry.train.lars import LARS
 from trainferry.train.recipe.sections import OptimizerRecipe
+from trainferry.train.updates import move_by_adam, move_by_momentum
 
 HEAD = "classifier"
 
+_ADAMS = (torch.optim.Adam, torch.optim.AdamW)
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.SyncBatchNorm)
 
 
@@ -103,7 +105,7 @@ def start_state(optimizer: Optimizer) -> None:
             state = optimizer.state[weight]
             if state:
                 continue
-            if isinstance(optimizer, torch.optim.Adam | torch.optim.AdamW):
+            if isinstance(optimizer, _ADAMS):
                 place = weight.device if is_fused(optimizer) else None
                 state["step"] = torch.zeros((), device=place)
                 state["exp_avg"] = torch.zeros_like(weight)
@@ -113,10 +115,25 @@ def start_state(optimizer: Optimizer) -> None:
 
 
 def let_record(optimizer: Optimizer) -> None:
-    """Allow a device to record the updates of an optimizer that counts its steps there."""
+    """Let an optimizer, which has its state, count its steps on the device, if it counts any."""
     for group in optimizer.param_groups:
         if is_fused(optimizer) and "capturable" in group:
             group["capturable"] = True
+        for weight in group["params"]:
+            if "step" in (state := optimizer.state[weight]):
+                state["step"] = state["step"].to(weight.device)
+
+
+def advance(optimizer: Optimizer) -> None:
+    """Make the next update; where the rate lies on a device, the host need not know it."""
+    rate = optimizer.param_groups[0]["lr"]
+    is_there = isinstance(rate, Tensor) and rate.device.type != "cpu"
+    if is_there and not is_fused(optimizer) and isinstance(optimizer, torch.optim.SGD):
+        move_by_momentum(optimizer)
+    elif is_there and not is_fused(optimizer) and isinstance(optimizer, _ADAMS):
+        move_by_adam(optimizer)
+    else:
+        optimizer.step()
 
 
 def step_unless(optimizer: Optimizer, overflow: Tensor) -> None:
@@ -129,7 +146,7 @@ def step_unless(optimizer: Optimizer, overflow: Tensor) -> None:
     weights = [weight for group in optimizer.param_groups for weight in group["params"]]
     states = [value for weight in weights for value in optimizer.state[weight].values()]
     kept = Kept([*weights, *(value for value in states if isinstance(value, Tensor))])
-    optimizer.step()
+    advance(optimizer)
     kept.restore_if(overflow > 0)
 
 

@@ -25,6 +25,7 @@ from trainferry.devices.scale_on_device import ScaleOnDevice
 from trainferry.train.kept import Kept
 from trainferry.train.kernels.copies import Multiples
 from trainferry.train.optimizer import (
+    advance,
     clip_gradients,
     let_record,
     set_learning_rate,
@@ -128,7 +129,7 @@ class WholeStep:
             clip_gradients(run.network, run.recipe.optimizer, self._multiples)
         loss = loss.detach()
         if overflow is None:
-            run.optimizer.step()
+            advance(run.optimizer)
         else:
             assert statistics is not None
             step_unless(run.optimizer, overflow)

@@ -56,7 +56,8 @@ def _statistics(features: Tensor) -> tuple[Tensor, Tensor]:
     parts = [part.t()[None, :, :, None] for part in rows.split(_PIXELS)]
     found = [torch.batch_norm_update_stats(part, None, None, 0.0) for part in parts]
     means, variances = (torch.stack(each) for each in zip(*found, strict=True))  # P C
-    shares = means.new_tensor([part.shape[2] / len(rows) for part in parts])[:, None]
+    shares = means.new_full((len(parts), 1), _PIXELS / len(rows))
+    shares[-1:].fill_(parts[-1].shape[2] / len(rows))
     mean = (means * shares).sum(0)
     return mean, ((variances + (means - mean).square()) * shares).sum(0)
 

@@ -26,7 +26,6 @@ from trainferry.train.recipe.tasks import (
     WordPicture,
 )
 
-
 _HINT = "give it another value with --set KEY=VALUE, or in the recipe's file"
 
 
