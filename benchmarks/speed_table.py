@@ -149,9 +149,10 @@ def _versions() -> dict[str, str]:
 def _show(results: Sequence[dict[str, Any]]) -> None:
     facts = [" ".join(fact) for fact in _versions().items()]
     print(f"{datetime.now(UTC):%Y-%m-%d}, {', '.join(facts)}\n")
-    ours, theirs = "ours, images/s | ms | GiB | first step", "images/s | GiB | first step | ratio"
+    ours = "ours, images/s | ms | GiB | taken | first step"
+    theirs = "images/s | GiB | taken | first step | ratio"
     print(f"| recipe | batch | {ours} | goal | peer | {theirs} |")
-    print("|---|" + 6 * "---:|" + "---|" + 4 * "---:|")
+    print("|---|" + 7 * "---:|" + "---|" + 5 * "---:|")
     for row in results:
         start = f"| {row['recipe']} | {row['batch']} |"
         if "error" in row:
@@ -161,14 +162,15 @@ def _show(results: Sequence[dict[str, Any]]) -> None:
         if "peer" in row:
             cells += [row["peer"]["name"], *_cells(row["peer"], speed=False), f"{row['ratio']:.2f}"]
         else:
-            cells += [row["published"] or "none", "", "", "", ""]
+            cells += [row["published"] or "none", *5 * [""]]
         print(f"{start} {' | '.join(cells)} |")
 
 
 def _cells(side: dict[str, Any], *, speed: bool) -> list[str]:
-    rate, memory = f"{side['images_per_second']:,.0f}", side["peak_memory_bytes"] / 2**30
+    rate = f"{side['images_per_second']:,.0f}"
+    memory = [f"{side[each] / 2**30:.2f}" for each in ("peak_memory_bytes", "taken_memory_bytes")]
     step = [f"{side['milliseconds_per_step']:.2f}"] if speed else []
-    return [rate, *step, f"{memory:.2f}", f"{side['first_step_seconds']:.0f} s"]
+    return [rate, *step, *memory, f"{side['first_step_seconds']:.0f} s"]
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from trainferry.devices.device import (
     fused_optimizer_available,
     leave_cores,
     name_device,
-    peak_memory_bytes,
+    peak_memory,
     pinned_memory_helps,
     prepare,
     seed_device,
@@ -65,7 +65,10 @@ def test_auto_takes_the_gpu_and_its_line_names_it() -> None:
     assert device == torch.device("cuda:0")
     assert name_device(device) in describe_device(device)
     synchronize(device)
-    assert peak_memory_bytes(device) is not None
+    torch.ones(2**20, device=device)
+    peak = peak_memory(device)
+    assert peak is not None
+    assert 2**22 <= peak.held_bytes <= peak.taken_bytes
 
 
 def test_the_line_about_the_cpu_counts_its_threads() -> None:
@@ -115,7 +118,7 @@ def test_an_emulated_npu_is_found_only_by_those_who_ask_for_it(emulated_npu: tor
 def test_the_emulated_npu_says_what_it_is(emulated_npu: torch.device) -> None:
     assert describe_device(emulated_npu).startswith("device: npu:0 (emulated on the CPU), torch 2")
     assert not pinned_memory_helps(emulated_npu)
-    assert peak_memory_bytes(emulated_npu) is None
+    assert peak_memory(emulated_npu) is None
     assert total_memory_bytes(emulated_npu) is None
     synchronize(emulated_npu)
 
@@ -158,7 +161,7 @@ def test_the_cpu_needs_no_tuning() -> None:
     prepare(CPU, "bf16")
     assert (torch.get_float32_matmul_precision(), torch.backends.cudnn.benchmark) == before
     synchronize(CPU)
-    assert peak_memory_bytes(CPU) is None
+    assert peak_memory(CPU) is None
 
 
 def test_the_table_answers_for_every_kind(emulated_npu: torch.device) -> None:

@@ -24,6 +24,7 @@ def test_rates_belong_together() -> None:
     speed = benchmark(read_recipe("crnn_small", TINY), CPU, steps=3)
     assert speed.images_per_second == pytest.approx(4 * 1000 / speed.milliseconds_per_step)
     assert speed.peak_memory_bytes > 10_000_000
+    assert speed.taken_memory_bytes == speed.peak_memory_bytes
     assert speed.memory_of == "process"
     assert speed.device.startswith("device: cpu")
     assert speed.note is None

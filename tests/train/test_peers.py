@@ -122,6 +122,7 @@ def test_both_are_timed_in_turn(file: Path, capsys: pytest.CaptureFixture[str]) 
     assert found["ours"]["name"] == "trainferry"
     assert found["peer"]["name"] == f"{file}:step_of, eager"
     assert found["peer"]["images_per_second"] > 0
+    assert found["peer"]["taken_memory_bytes"] >= found["peer"]["peak_memory_bytes"] > 10_000_000
     assert found["speed"]["batch"] == 4
 
 

@@ -77,10 +77,17 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"recipe       {speed.recipe}, batch {speed.batch}, {speed.precision}")
     print(f"speed        {speed.images_per_second:,.0f} images/s")
     print(f"step         {speed.milliseconds_per_step:.2f} ms")
-    print(f"peak memory  {speed.peak_memory_bytes / 2**30:.2f} GiB of the {speed.memory_of}")
+    print(f"peak memory  {_memory(speed)}")
     print(f"first step   after {speed.first_step_seconds:.1f} s")
     print(f"measured on  {speed.steps} steps after {speed.warm_up_steps} to warm up")
     return 0
+
+
+def _memory(speed: Speed) -> str:
+    held = f"{speed.peak_memory_bytes / 2**30:.2f} GiB of the {speed.memory_of}"
+    if speed.memory_of == "process":
+        return held
+    return f"{held}, {speed.taken_memory_bytes / 2**30:.2f} with what is kept for the next step"
 
 
 def _note(speed: Speed, fallbacks: str) -> None:
@@ -121,7 +128,7 @@ def _ours(arguments: argparse.Namespace) -> list[str]:
 def _show(found: Beside, title: str) -> None:
     sides = (found.ours, found.peer)
     wide = max(len(title), *(len(side.name) for side in sides))
-    print(f"{title:{wide}}  images/s  ms a step  memory GiB  first step after")
+    print(f"{title:{wide}}  images/s  ms a step  GiB  taken GiB  first step after")
     for side in sides:
         print(f"{side.name:{wide}}  {_cells(side)}")
     low, high = min(found.ratios), max(found.ratios)
@@ -132,7 +139,8 @@ def _show(found: Beside, title: str) -> None:
 def _cells(side: Pace) -> str:
     return (
         f"{side.images_per_second:8,.0f}  {side.milliseconds_per_step:9.2f}  "
-        f"{side.peak_memory_bytes / 2**30:10.2f}  {side.first_step_seconds:14.1f} s"
+        f"{side.peak_memory_bytes / 2**30:5.2f}  {side.taken_memory_bytes / 2**30:9.2f}  "
+        f"{side.first_step_seconds:14.1f} s"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
+from typing import NamedTuple
 
 import torch
 
@@ -165,11 +166,23 @@ def synchronize(device: torch.device) -> None:
         _module(device).synchronize(device)
 
 
-def peak_memory_bytes(device: torch.device) -> int | None:
-    """The most memory tensors have held on `device` since the start; None where nobody counts."""
+class PeakMemory(NamedTuple):
+    """The most memory of a device that tensors held, and that the program took to hold them.
+
+    It takes more: sizes are rounded up, each stream has its own, and a recording keeps for itself
+    what was used on several streams.
+    """
+
+    held_bytes: int
+    taken_bytes: int
+
+
+def peak_memory(device: torch.device) -> PeakMemory | None:
+    """Return what was used since the start; None where nobody counts."""
     if device.type == "cpu" or is_emulated(device):
         return None
-    return int(_module(device).max_memory_allocated(device))
+    module = _module(device)
+    return PeakMemory(module.max_memory_allocated(device), module.max_memory_reserved(device))
 
 
 def total_memory_bytes(device: torch.device) -> int | None:

@@ -14,8 +14,9 @@ import numpy as np
 import torch
 
 from trainferry.devices.device import (
+    PeakMemory,
     describe_device,
-    peak_memory_bytes,
+    peak_memory,
     pinned_memory_helps,
     synchronize,
 )
@@ -44,7 +45,8 @@ class Speed:
     warm_up_steps: int
     images_per_second: float
     milliseconds_per_step: float
-    peak_memory_bytes: int
+    peak_memory_bytes: int  # of tensors
+    taken_memory_bytes: int  # from the device: of tensors, and kept for them
     memory_of: str  # "device", or "process" where the device does not count
     first_step_seconds: float  # building the network and whatever is compiled or recorded
     overflows: int
@@ -79,7 +81,8 @@ def benchmark(recipe: Recipe, device: torch.device, steps: int) -> Speed:
         warm_up_steps=WARM_UP,
         images_per_second=recipe.loop.batch / seconds,
         milliseconds_per_step=1000 * seconds,
-        peak_memory_bytes=memory,
+        peak_memory_bytes=memory.held_bytes,
+        taken_memory_bytes=memory.taken_bytes,
         memory_of=memory_of,
         first_step_seconds=first,
         overflows=run.scale.overflows,
@@ -111,9 +114,10 @@ def _rounds(step: Callable[[], object], device: torch.device, steps: int) -> Ite
         yield (time.perf_counter() - started) / len(part)
 
 
-def memory_used(device: torch.device) -> tuple[int, str]:
+def memory_used(device: torch.device) -> tuple[PeakMemory, str]:
     """Return the most bytes that were used so far, and by what: the `device` or the `process`."""
-    known = peak_memory_bytes(device)
+    known = peak_memory(device)
     if known is not None:
         return known, "device"
-    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, "process"
+    used = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return PeakMemory(used, used), "process"

@@ -25,6 +25,7 @@ class Pace:
     images_per_second: float
     milliseconds_per_step: float
     peak_memory_bytes: int
+    taken_memory_bytes: int
     first_step_seconds: float
 
 
@@ -70,6 +71,7 @@ def _pace(name: str, batch: int, seconds: list[float], told: list[dict[str, Any]
         images_per_second=batch / step,
         milliseconds_per_step=1000 * step,
         peak_memory_bytes=max(int(each["peak_memory_bytes"]) for each in told),
+        taken_memory_bytes=max(int(each["taken_memory_bytes"]) for each in told),
         first_step_seconds=statistics.median(each["first_step_seconds"] for each in told),
     )
 

@@ -37,8 +37,13 @@ def _measure(peer: Peer, case: Case, steps: int) -> dict[str, float]:
     for _ in range(WARM_UP - 1):
         step()
     seconds = timed(step, device, steps)
-    used, _ = memory_used(device)
-    return {"seconds": seconds, "first_step_seconds": first, "peak_memory_bytes": used}
+    memory, _ = memory_used(device)
+    return {
+        "seconds": seconds,
+        "first_step_seconds": first,
+        "peak_memory_bytes": memory.held_bytes,
+        "taken_memory_bytes": memory.taken_bytes,
+    }
 
 
 if __name__ == "__main__":
