@@ -26,30 +26,19 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
 
-import numpy as np
 import torch
 import triton
-from torch import nn
-from torch.overrides import TorchFunctionMode
-from triton.backends.compiler import GPUTarget
+from no_gpu import CHIPS, HALVES, NOWHERE, Chip, begin, pretend
 from triton.backends.nvidia.compiler import get_ptxas
-from triton.runtime import driver
 from triton.runtime.jit import JITFunction
 
-from trainferry.devices import device as devices
-from trainferry.devices import kernels
 from trainferry.devices.precision import Precision
-from trainferry.train.build import synthetic_run
 from trainferry.train.kernels.cut import Part, cut_parts
-from trainferry.train.recipe.read import read_recipe
 from trainferry.train.working_weights import WorkingWeights
 
 CASES = (
@@ -58,45 +47,8 @@ CASES = (
     *("hrnet_w18:32", "hrnet_w18:256", "hrnet_w30:32", "cut:256"),
 )
 MOST_PROGRAMS = 65_535  # of a start, in its second and third direction
-NOWHERE = torch.device("meta")
-HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+START = JITFunction.run  # Triton's own
 REGISTERS, UNIT = 65_536, 256  # of a processor; a warp's come in such units
-
-
-@dataclass(frozen=True)
-class Chip:
-    """A GPU: its processors, and what each of them has."""
-
-    name: str
-    architecture: int
-    processors: int
-    shared: int  # bytes
-    warps: int
-    programs: int
-    own_shared: int = 1024  # bytes that each program has in vain
-
-    @property
-    def most_shared(self) -> int:
-        """Bytes that one program may have."""
-        return self.shared - self.own_shared
-
-    @property
-    def target(self) -> str:
-        return f"sm_{self.architecture}" + ("a" if self.architecture >= 90 else "")
-
-
-CHIPS = {
-    chip.architecture: chip
-    for chip in (
-        Chip("T4", 75, 40, 65_536, 32, 16, own_shared=0),
-        Chip("A100", 80, 108, 167_936, 64, 32),
-        Chip("RTX 3090", 86, 82, 102_400, 48, 16),
-        Chip("L40", 89, 142, 102_400, 48, 24),
-        Chip("H200", 90, 132, 233_472, 64, 32),
-        Chip("B200", 100, 148, 233_472, 64, 32),
-        Chip("RTX 5090", 120, 170, 102_400, 48, 24),
-    )
-}
 
 
 @dataclass(frozen=True)
@@ -128,19 +80,18 @@ class Compiler:
         self.chip = chip
         self.made: dict[str, Made] = {}
 
-    def instead_of(self, start: Callable[..., Any]) -> Callable[..., None]:
-        def compile_alone(program: Any, *given: Any, **options: Any) -> None:  # noqa: ANN401  # Triton's
-            grid = options["grid"]
-            if max((0, *grid[1:])) > MOST_PROGRAMS:
-                raise ValueError(f"{program.__name__} would be started with a grid of {grid}")
-            compiled = start(program, *given, **{**options, "warmup": True})
-            if compiled.hash not in self.made:
-                constants = [
-                    f" {name}={value}" for name, value in options.items() if name.isupper()
-                ]
-                self.made[compiled.hash] = _ask_assembler(compiled, "".join(constants), self.chip)
+    @property
+    def start(self) -> Callable[..., None]:
+        return lambda program, *given, **options: self._compile(program, given, options)
 
-        return compile_alone
+    def _compile(self, program: Any, given: Sequence[Any], options: dict[str, Any]) -> None:  # noqa: ANN401  # Triton's
+        grid = options["grid"]
+        if max((0, *grid[1:])) > MOST_PROGRAMS:
+            raise ValueError(f"{program.__name__} would be started with a grid of {grid}")
+        compiled = START(program, *given, **{**options, "warmup": True})
+        if compiled.hash not in self.made:
+            constants = [f" {name}={value}" for name, value in options.items() if name.isupper()]
+            self.made[compiled.hash] = _ask_assembler(compiled, "".join(constants), self.chip)
 
 
 def _ask_assembler(compiled: Any, constants: str, chip: Chip) -> Made:  # noqa: ANN401  # Triton's
@@ -156,74 +107,11 @@ def _ask_assembler(compiled: Any, constants: str, chip: Chip) -> Made:  # noqa: 
     return Made(facts.name, constants, facts.num_warps, registers, spilled, facts.shared)
 
 
-class _Narrowed(TorchFunctionMode):
-    """What autocast does, which knows no `meta`: products are computed in half precision."""
-
-    def __init__(self, half: torch.dtype) -> None:
-        super().__init__()
-        self.half = half
-
-    PRODUCTS = (torch.conv2d, nn.functional.linear, torch.matmul, torch.bmm, torch.Tensor.matmul)
-
-    def __torch_function__(
-        self,
-        work: Callable[..., Any],
-        types: Sequence[type],
-        args: Sequence[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:  # noqa: ANN401  # whatever the work returns
-        del types
-        given = map(self._narrow, args) if work in self.PRODUCTS else args
-        return work(*given, **(kwargs or {}))
-
-    def _narrow(self, value: Any) -> Any:  # noqa: ANN401
-        is_wide = isinstance(value, torch.Tensor) and value.dtype == torch.float32
-        return value.to(self.half) if is_wide else value
-
-
-@contextmanager
-def pretend(compiler: Compiler, precision: Precision) -> Iterator[None]:
-    """Let `meta` be a GPU that compiles and starts nothing."""
-    chip, half = compiler.chip, HALVES[precision]
-    target = GPUTarget("cuda", chip.architecture, 32)
-    driver.set_active(
-        SimpleNamespace(  # type: ignore[arg-type]  # all that compiling asks of it
-            get_current_target=lambda: target,
-            get_current_device=lambda: 0,
-            get_current_stream=lambda _device: 0,
-        )
-    )
-    version = divmod(chip.architecture, 10)
-    facts = SimpleNamespace(multi_processor_count=chip.processors, major=version[0])
-    kind = dataclasses.replace(
-        devices.KINDS["cuda"], pinned_memory=False, fused_optimizer=False, graph=""
-    )
-    enabled, format_of = torch.is_autocast_enabled, torch.get_autocast_dtype
-    with (
-        patch.dict(devices.KINDS, {"meta": kind}),
-        patch.object(kernels, "_DEVICES", ("meta",)),
-        patch.object(torch.cuda, "get_device_capability", lambda _: version),
-        patch.object(torch.cuda, "get_device_properties", lambda _: facts),
-        patch.object(torch, "is_autocast_enabled", lambda kind: kind == "meta" or enabled(kind)),
-        patch.object(torch, "get_autocast_dtype", lambda k: half if k == "meta" else format_of(k)),
-        patch.object(torch, "autocast", lambda *_, **__: nullcontext()),
-        patch.object(JITFunction, "run", compiler.instead_of(JITFunction.run)),
-        _Narrowed(half),
-    ):
-        yield
-
-
 def step(name: str, batch: int, precision: Precision) -> None:
     """Forward, loss and backward of a recipe, with the variation of its pictures before."""
-    sets = [f"loop.batch={batch}", f"precision.name={precision}", "precision.loss_scale=none"]
-    recipe = read_recipe(name, sets)
-    run, _ = synthetic_run(recipe, NOWHERE, samples=batch)
-    run.network.train()
-    places = np.arange(batch)
-    samples = run.source.training_batch(places, places, 0).to(NOWHERE)
-    inputs, varied = run.task.vary(samples)
+    run, told, varied = begin(name, batch, precision)
     weights = WorkingWeights(run.network, HALVES[precision])
-    run.task.losses(weights(inputs, *run.task.hints(varied)), varied).mean().backward()
+    run.task.losses(weights(*told), varied).mean().backward()
     weights.collect()
 
 
@@ -245,7 +133,7 @@ def main() -> int:
     arguments = parser.parse_args()
     chip = CHIPS[arguments.architecture]
     compiler = Compiler(chip)
-    with pretend(compiler, arguments.precision):
+    with pretend(chip, arguments.precision, compiler.start):
         for case in arguments.only:
             name, _, batch = case.partition(":")
             before = len(compiler.made)

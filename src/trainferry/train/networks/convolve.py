@@ -90,5 +90,7 @@ class _Convolve(torch.autograd.Function):
             return back(False, True)[1][:, :, way.lead :, way.lead :]
 
         of_images = back(True, False)[0] if ctx.needs_input_grad[0] else None
-        ctx.works.add_gradient(weight, of_weight, (gradient, images))
+        # A kernel that was made for this one lives as long as the work, like what it reads.
+        made = (kernel,) if way.lead else ()
+        ctx.works.add_gradient(weight, of_weight, (gradient, images, *made))
         return of_images, None, None, None
