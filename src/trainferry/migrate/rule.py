@@ -36,12 +36,12 @@ class Outcome(enum.Enum):
 class Concern(enum.Enum):
     """Why it matters, from what stops a run to what is only untidy."""
 
-    RUN = "does not run, or not on the NPU, otherwise"
-    RESULT = "gives other results otherwise"
-    DISTRIBUTED = "is wrong on more than one device otherwise"
-    PRECISION = "decides accuracy"
-    SPEED = "decides speed"
-    TIDY = "is worth knowing"
+    RUN = "needed to run on the NPU"
+    RESULT = "needed for the same results"
+    DISTRIBUTED = "needed on more than one device"
+    PRECISION = "affects accuracy"
+    SPEED = "affects speed"
+    TIDY = "worth knowing"
 
 
 class Located(Protocol):

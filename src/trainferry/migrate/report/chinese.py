@@ -23,9 +23,9 @@ OUTCOME_WORDS = {
     Outcome.BY_HAND: ("by hand", "需手工"),
 }
 CONCERNS = {
-    Concern.RUN: "否则无法运行，或不在 NPU 上运行",
-    Concern.RESULT: "否则结果不同",
-    Concern.DISTRIBUTED: "否则多卡时出错",
+    Concern.RUN: "在 NPU 上运行所必需",
+    Concern.RESULT: "保持结果一致所必需",
+    Concern.DISTRIBUTED: "多卡训练所必需",
     Concern.PRECISION: "影响精度",
     Concern.SPEED: "影响速度",
     Concern.TIDY: "值得了解",
