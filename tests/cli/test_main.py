@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import itertools
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from trainferry import __version__
 from trainferry.cli import doctor
-from trainferry.cli.main import main
+from trainferry.cli.main import COMMANDS, main
 
 
 @pytest.mark.parametrize("closed", ["1", "2"])
@@ -30,6 +31,15 @@ def test_python_runs_the_package_as_the_command() -> None:
     command = [sys.executable, "-m", "trainferry", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == f"trainferry {__version__}\n"
+
+
+def test_help_names_every_command_and_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    told = [line.split()[0] for line in shown.err.splitlines() if line.startswith("  ")]
+    assert sorted(told[2:]) == sorted(itertools.chain(*COMMANDS.values()))
+    assert max(map(len, shown.err.splitlines())) <= 80
 
 
 def test_words_beyond_the_encoding_of_a_stream_are_told_with_backslashes() -> None:

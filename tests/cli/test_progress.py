@@ -53,6 +53,24 @@ def test_the_bar_fits_the_terminal(
     assert all(each in plain for each in words)
 
 
+def test_a_line_longer_than_the_terminal_is_left_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1")
+    scores = {"sequence_accuracy": 0.5, "character_accuracy": 0.7, "edit_similarity": 0.8}
+    event = Evaluated(5, {**scores, "loss": 2.0, "samples": 8.0}, True, ())
+    show = open_show(10)
+    show.write(event)
+    show.close()
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    assert len(describe(event, 10)) > 80
+    assert describe(event, 10) in plain
+
+
 def test_a_pipe_gets_lines(capsys: pytest.CaptureFixture[str]) -> None:
     show = open_show(240_000)
     assert isinstance(show, PlainShow)

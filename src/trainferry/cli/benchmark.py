@@ -21,11 +21,13 @@ STEPS = 50
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "benchmark",
-        help="images per second, milliseconds per step, memory",
+        help="measure images per second, milliseconds per step and memory",
         description="Time the whole training step on made-up data: forward, loss, backward, "
         "clipping, update, averaging. Reading data is not part of it.",
     )
-    parser.add_argument("recipe", help="name of a recipe (crnn, resnet50, …) or a .toml file")
+    parser.add_argument(
+        "recipe", metavar="RECIPE", help="name of a recipe (crnn, resnet50, …) or a .toml file"
+    )
     parser.add_argument("--batch", type=positive, metavar="N", help="instead of the recipe's batch")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
     parser.add_argument(

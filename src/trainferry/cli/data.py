@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("data", help="make, check and unpack record files")
+    parser = subparsers.add_parser("data", help="pack, render, check and unpack record files")
     commands = parser.add_subparsers(required=True, metavar="WHAT")
     _add_words(commands)
     _add_synth90k(commands)

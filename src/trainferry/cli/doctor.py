@@ -19,7 +19,12 @@ _PLAIN = "\033[0m"
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("doctor", help="what is here, what is missing, what to do")
+    parser = subparsers.add_parser(
+        "doctor",
+        help="check this machine, or explain error codes of Ascend NPUs",
+        description="Check this machine: packages, drivers and devices, with what is missing and "
+        "what to do. Exits with 1 when training cannot run here.",
+    )
     parser.add_argument(
         "--explain",
         nargs="*",

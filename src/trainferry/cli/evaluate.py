@@ -27,14 +27,25 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("evaluate", help="score a run on record files")
+    parser = subparsers.add_parser(
+        "evaluate",
+        help="score a run on record files",
+        description="Score a run on record files, and show what it gets wrong. Every sample "
+        "counts once, whatever the batch size.",
+    )
     parser.add_argument("folder", metavar="RUN", type=Path, help="folder of the run")
     parser.add_argument("--data", type=Path, required=True, help="folder with the record files")
-    parser.add_argument("--split", default="val", help="which record files: val, test, train")
-    parser.add_argument("--checkpoint", default="best", help="best, last, or a step")
+    parser.add_argument(
+        "--split", default="val", help="which record files: val, test or train (default: val)"
+    )
+    parser.add_argument(
+        "--checkpoint", default="best", help="best, last, or a step (default: best)"
+    )
     parser.add_argument("--all", action="store_true", help="score every checkpoint")
     parser.add_argument(
-        "--protocol", help="of words: what counts as right; alnum36 unless given, see the docs"
+        "--protocol",
+        help="of words: what counts as right: alnum36 (unless given), alnum36-min3, exact, zoo "
+        "or zoo-synth90k",
     )
     parser.add_argument(
         "--per-class",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "export",
-        help="write a run as an ONNX file, compared with the network",
+        help="write a run as an ONNX file, checked against the network",
         description="Write the network of a run as one ONNX file. The file takes uint8 RGB "
         "pictures of the recipe's size and holds the normalisation, the characters or the classes, "
         "and how to use it. It is run and compared with the network before it gets its name.",
@@ -26,7 +26,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--to", type=Path, required=True, metavar="FILE", help="file to write, ending in .onnx"
     )
-    parser.add_argument("--checkpoint", default="best", help="best, last, or a step")
+    parser.add_argument(
+        "--checkpoint", default="best", help="best, last, or a step (default: best)"
+    )
     parser.add_argument("--data", type=Path, help="compare on the record files in this folder")
     parser.add_argument("--split", default="val", help="which record files: val, test, train")
     parser.add_argument(

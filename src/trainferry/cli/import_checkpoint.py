@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
-        "import-checkpoint", help="make a run out of a TensorFlow checkpoint"
+        "import-checkpoint",
+        help="turn a TensorFlow checkpoint into a run",
+        description="Turn a TensorFlow checkpoint into a run that can be scored, exported or "
+        "trained further. TensorFlow is not needed.",
     )
     parser.add_argument(
         "checkpoint",

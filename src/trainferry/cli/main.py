@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import importlib
 import io
+import itertools
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from trainferry import __version__
 from trainferry.cli.parser import Parser
@@ -15,24 +18,22 @@ from trainferry.devices.autoload import guard_autoload
 from trainferry.devices.crowd import share_cores
 from trainferry.errors import TrainferryError, UsageError
 
+if TYPE_CHECKING:
+    from trainferry.cli.subparsers import Subparsers
+
 # In the order of a user's way through the product.
-COMMANDS = (
-    "quickstart",
-    "migrate",
-    "rules",
-    "rehearse",
-    "data",
-    "train",
-    "evaluate",
-    "compare",
-    "predict",
-    "export",
-    "import_checkpoint",
-    "benchmark",
-    "launch",
-    "ranktable",
-    "doctor",
-)
+COMMANDS = {
+    "First look": ("quickstart", "doctor"),
+    "Move TensorFlow 1.15 projects to Ascend NPUs": ("migrate", "rules", "rehearse"),
+    "Train": (
+        *("data", "train", "evaluate", "compare", "predict"),
+        *("export", "import-checkpoint", "benchmark"),
+    ),
+    "Many devices, many machines": ("launch", "ranktable"),
+}
+ABOUT = """Carries training across hardware: moves TensorFlow 1.15 projects to Ascend NPUs,
+and trains CRNN, Attention-OCR, ResNet, DenseNet and HRNet in PyTorch on CPUs,
+NVIDIA GPUs and Ascend NPUs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,12 +81,28 @@ def _run(given: Sequence[str]) -> int:
 
 def build_parser() -> Parser:
     """Return the parser of all commands; no command's own packages are imported."""
-    parser = Parser(prog="trainferry", description="Carries training across hardware.")
+    layout = argparse.RawDescriptionHelpFormatter
+    usage = "trainferry [-h] [--version] COMMAND ..."
+    parser = Parser("trainferry", usage, ABOUT, formatter_class=layout)
     parser.add_argument("--version", action="version", version=f"trainferry {__version__}")
-    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in COMMANDS:
-        importlib.import_module(f"trainferry.cli.{command}").add_parser(subparsers)
+    subparsers = parser.add_subparsers(
+        prog="trainferry", required=True, metavar="COMMAND", help=argparse.SUPPRESS
+    )
+    for command in itertools.chain(*COMMANDS.values()):
+        module = command.replace("-", "_")
+        importlib.import_module(f"trainferry.cli.{module}").add_parser(subparsers)
+    parser.epilog = _overview(subparsers)
     return parser
+
+
+def _overview(subparsers: Subparsers) -> str:
+    """Say what each command does, below headings, which argparse cannot have among commands."""
+    meanings = {each.dest: each.help for each in subparsers._choices_actions}
+    width = max(map(len, meanings))
+    lines = []
+    for heading, commands in COMMANDS.items():
+        lines += [f"{heading}:", *(f"  {name:<{width}}  {meanings[name]}" for name in commands), ""]
+    return "\n".join([*lines, "`trainferry COMMAND --help` shows how one is used."])
 
 
 def _open_closed_streams() -> None:

@@ -28,7 +28,7 @@ _SCORES = "`--json` tells the score of every character"
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "predict",
-        help="read words or signs from pictures, or name what photographs show",
+        help="read words or signs in pictures, or name photographs",
         description="Ask a network about pictures. One that reads words or signs gives the text, "
         "its confidence, and one score per character; one that names photographs gives the "
         "likeliest classes and their probabilities. Prints a table, or tab-separated lines into a "
@@ -42,7 +42,9 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "pictures", metavar="PICTURE", type=Path, nargs="+", help="pictures, or folders of them"
     )
-    parser.add_argument("--checkpoint", default="best", help="best, last, or a step")
+    parser.add_argument(
+        "--checkpoint", default="best", help="best, last, or a step (default: best)"
+    )
     parser.add_argument("--beam", type=int, metavar="N", help="words: search with a beam this wide")
     parser.add_argument(
         "--lexicon",

@@ -85,7 +85,7 @@ class BarShow:
             figures = _figures(event, few=narrow)
             self._bar.update(self._task, completed=event.step, description=figures)
         elif not isinstance(event, Saved) and (text := describe(event, self._steps)):
-            self._bar.console.print(text, markup=False, highlight=True)
+            self._bar.console.print(text, markup=False, highlight=True, soft_wrap=True)
 
     def close(self) -> None:
         self._bar.stop()

@@ -27,7 +27,7 @@ SHOWN_CHANGES = 10
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "quickstart",
-        help="migrate a small project, train a small network, see what it reads",
+        help="the tour: migrate a small project, train a small network",
         description="Migrates a small TensorFlow project, renders words, trains a small CRNN on "
         "them, scores it on words it has not seen, exports it, and draws what it reads. A few "
         "minutes on two CPU cores.",

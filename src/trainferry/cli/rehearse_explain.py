@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import sys
 
 from trainferry.errors import UsageError
 
@@ -27,4 +28,5 @@ def explain(name: str, *, as_json: bool) -> int:
         width = max((len(one.name) for one in some), default=0)
         for one in some:
             print(f"{one.name:<{width}}  {one.title}")
+        print("\n`trainferry rehearse --explain CHECK` explains one", file=sys.stderr)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from typing import TYPE_CHECKING
 
 from trainferry.errors import UsageError
@@ -14,7 +15,12 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Subparsers) -> None:
-    parser = subparsers.add_parser("rules", help="what `migrate` does, rule by rule")
+    parser = subparsers.add_parser(
+        "rules",
+        help="list the rules of `migrate`, or explain one",
+        description="List the rules of `migrate`, or show one rule's page: what it does, before "
+        "and after, what it leaves to you, and its source.",
+    )
     parser.add_argument("name", metavar="RULE", nargs="?", help="show this rule's page")
     parser.add_argument("--json", action="store_true", help="print the rules as JSON")
     parser.set_defaults(run=run)
@@ -58,6 +64,7 @@ def _print_catalogue(rules: list[Rule]) -> None:
                 asked = "  (--also)" if rule.is_opt_in else ""
                 print(f"  {rule.name:<{width}}  {rule.title}{asked}")
             print()
+    print("`trainferry rules RULE` explains one", file=sys.stderr)
 
 
 def _how_asked(rule: Rule) -> str:

@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "train",
-        help="train a recipe, or go on with a run",
+        help="train a network, or go on with a run that was stopped",
         description="Train a recipe on record files. A run that was stopped, even by a crash, "
         "goes on from its last checkpoint when the same command is given again.",
     )
-    parser.add_argument("recipe", help="name of a recipe (crnn, resnet50, …) or a .toml file")
+    parser.add_argument(
+        "recipe", metavar="RECIPE", help="name of a recipe (crnn, resnet50, …) or a .toml file"
+    )
     parser.add_argument("--data", type=Path, help="folder with the record files")
     parser.add_argument("--run", dest="folder", type=Path, required=True, help="folder of the run")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or npu")
