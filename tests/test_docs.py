@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from trainferry.launch.codes.table import all_codes
+from trainferry.migrate.rule import all_rules
+from trainferry.rehearse.catalogue import all_checks
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
@@ -57,6 +61,18 @@ def test_every_guide_is_there_in_chinese(guide: Path) -> None:
     twin = guide.with_name(f"{guide.stem}.zh-CN.md")
     assert twin.is_file()
     assert commands(twin) == commands(guide), "both languages show the same commands"
+
+
+def test_the_readme_counts_what_there_is() -> None:
+    drawn_with = ROOT / "src" / "trainferry" / "train" / "data" / "render" / "words" / "assets"
+    rules, checks, codes = 1 + len(all_rules()), len(all_checks()), len(all_codes())
+    fonts = len(list((drawn_with / "fonts").glob("*.woff")))
+    for page, counts in {
+        "README.md": f"{rules} rules, {checks} checks, {codes} error codes, {fonts} bundled fonts",
+        "README.zh-CN.md": f"{rules} 条规则, {checks} 项检查, {codes} 个错误码, {fonts} 个字体",
+    }.items():
+        text = (ROOT / page).read_text(encoding="utf-8")
+        assert [count for count in counts.split(", ") if count not in text] == [], page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
