@@ -96,6 +96,13 @@ def test_every_event_has_its_words() -> None:
     assert describe(Ended(10, "all steps done", 61.0), 10).endswith("1 min 01 s of training")
 
 
+def test_a_photograph_that_is_named_right_is_not_taken_for_itself() -> None:
+    scores = {"top1": 0.5, "loss": 2.0, "samples": 2.0}
+    examples = (Example(0, "church", "church", 0.9), Example(1, "church", "tench", 0.5))
+    told = describe(Evaluated(5, scores, False, examples), 10)
+    assert "'church' is right, 'church' taken for 'tench'" in told
+
+
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 00 s"), (3600, "1 h 00 min")]
 )

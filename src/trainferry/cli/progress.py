@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from trainferry.train.journal import Ended, Evaluated, Event, Logged
+    from trainferry.train.tasks.task import Example
 
 
 _PLAIN_SECONDS = 5.0
@@ -149,8 +150,8 @@ def _scores(event: Evaluated) -> str:
         for name in values
         if name.startswith(_SHOWN_SCORES)
     )
-    word = "taken for" if "top1" in event.scores else "read as"
-    read = ", ".join(f"{each.truth!r} {word} {each.read!r}" for each in event.examples[:3])
+    tell = _named if "top1" in event.scores else _read
+    read = ", ".join(map(tell, event.examples[:3]))
     best = "  (best so far)" if event.best else ""
     unreadable = values.get("unreadable", 0)
     lost = f", {unreadable:.0f} could not be read" if unreadable else ""
@@ -158,6 +159,15 @@ def _scores(event: Evaluated) -> str:
         f"step {event.step}  {shares}  loss {values['loss']:.4f}  "
         f"{values['samples']:.0f} samples{lost}{best}" + (f"\n    {read}" if read else "")
     )
+
+
+def _named(example: Example) -> str:
+    right = example.truth == example.read
+    return f"{example.truth!r} {'is right' if right else f'taken for {example.read!r}'}"
+
+
+def _read(example: Example) -> str:
+    return f"{example.truth!r} read as {example.read!r}"
 
 
 @contextlib.contextmanager
