@@ -263,6 +263,71 @@ def test_batches_of_one_sample_have_no_remainder() -> None:
     )
 
 
+SHARED = """\
+import tensorflow as tf
+
+def train_input():
+    return tf.data.TFRecordDataset(files).batch(32)
+
+train = train_input()
+other = {other}
+iterator = {iterator}
+tf.estimator.Estimator(model_fn).train(train_input)
+"""
+STRUCTURE = "tf.data.Iterator.from_structure(train.output_types, train.output_shapes)"
+HANDLE = (
+    "tf.compat.v1.data.Iterator.from_string_handle(handle, types,"
+    " tf.compat.v1.data.get_output_shapes(train))"
+)
+OPEN = "tf.data.Iterator.from_structure(types, ([None, 32, 32, 3], [None]))"
+ONE = "tf.data.TFRecordDataset(tests).batch(1)"
+
+
+@pytest.mark.parametrize("iterator", [STRUCTURE, HANDLE])
+def test_one_sample_stays_open_where_its_iterator_serves_other_sizes(iterator: str) -> None:
+    before = SHARED.format(other=ONE, iterator=iterator)
+    after = before.replace("batch(32)", "batch(32, drop_remainder=True)")
+    assert outcomes(check_migrated(before, after, RULE)) == [Outcome.CHANGED]
+
+
+@pytest.mark.parametrize("iterator", [OPEN, "train.make_one_shot_iterator()"])
+def test_other_iterators_take_any_size(iterator: str) -> None:
+    before = SHARED.format(other=ONE, iterator=iterator)
+    after = before.replace("batch(32)", "batch(32, drop_remainder=True)")
+    after = after.replace("batch(1)", "batch(1, drop_remainder=True)")
+    assert outcomes(check_migrated(before, after, RULE)) == [Outcome.CHANGED] * 2
+
+
+def test_two_fixed_sizes_for_one_iterator_are_told() -> None:
+    other = "tf.data.TFRecordDataset(tests).repeat().batch(50)"
+    told = check_unchanged(SHARED.format(other=other, iterator=STRUCTURE), RULE)
+    assert outcomes(told) == [Outcome.BY_HAND] * 2
+    assert "`50`" in told[0].message
+    assert "`32`" in told[1].message
+
+
+def test_a_size_that_is_fixed_already_keeps_others_of_its_iterator_open() -> None:
+    other = "tf.data.TFRecordDataset(tests).batch(1, drop_remainder=True)"
+    told = check_unchanged(SHARED.format(other=other, iterator=STRUCTURE), RULE)
+    assert outcomes(told) == [Outcome.BY_HAND]
+    assert "`1`" in told[0].message
+
+
+def test_how_to_fill_a_batch_of_evaluation_minds_its_iterator() -> None:
+    files = {
+        "inputs.py": SHARED.format(
+            other="None",
+            iterator=STRUCTURE + "\n"
+            "def evaluation_input():\n"
+            "    return tf.data.TFRecordDataset(tests).batch(50)\n"
+            "tf.estimator.Estimator(model_fn).evaluate(evaluation_input)",
+        )
+    }
+    told = findings(migrate(files, RULE))
+    assert [one.outcome for one in told] == [Outcome.CHANGED, Outcome.BY_HAND]
+    assert "its iterator serves batches of `32` too" in told[1].message
+
+
 def test_the_value_of_the_user_is_not_overwritten() -> None:
     made = "dataset.batch(batch_size, drop_remainder=drop)"
     told = check_unchanged(PROGRAM.format(made=made), RULE)
