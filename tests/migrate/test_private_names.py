@@ -52,3 +52,17 @@ def test_imports_of_private_modules_are_followed() -> None:
 def test_a_module_of_the_project_is_not_tensorflows() -> None:
     assert canonical_name("python.keras.layers.Dropout") == "python.keras.layers.Dropout"
     assert canonical_name("mine.tensorflow.python.keras") == "mine.tensorflow.python.keras"
+
+
+def test_googles_own_path_of_tensorflow_is_tensorflow() -> None:
+    text = """\
+    try:
+        import google3
+        from google3.third_party.tensorflow.python.estimator import estimator as estimator_lib
+    except ImportError:
+        from tensorflow.python.estimator import estimator as estimator_lib
+    ask(estimator_lib.Estimator)
+    """
+    assert asked(text) == "tf.estimator.Estimator"
+    assert canonical_name("google3.third_party.tensorflow") == "tf"
+    assert canonical_name("google3.third_party.tensorflowery.X") != "tf.X"

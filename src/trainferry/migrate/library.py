@@ -14,6 +14,8 @@ LIBRARIES = frozenset(
 # The packages that bring the NPU to TensorFlow.
 ADAPTER = frozenset(("hccl", "npu_bridge"))
 
+_GOOGLES_OWN = "google3.third_party."
+
 # Parts of the package `tensorflow` that are not its public API and keep their full path.
 _NOT_PUBLIC = frozenset(["compiler", "core", "examples", "include", "python", "tools"])
 
@@ -25,7 +27,9 @@ def canonical_name(path: str) -> str | None:
     In TensorFlow 1.15 `tf.compat.v1.X` is the same object as `tf.X`, for every public `X`; so are
     many names below `tensorflow.python`.
     A library that is itself called `tf` (ROS has one) gets no name, so that it is never mistaken.
+    Files that came out of Google try its own `google3.third_party.tensorflow` first.
     """
+    path = path.removeprefix(_GOOGLES_OWN)
     package, _, rest = path.partition(".")
     if package == "tf":
         return None

@@ -215,3 +215,28 @@ def test_aliases_of_the_project_are_followed() -> None:
         },
         RULE,
     )
+
+
+@pytest.mark.parametrize(
+    "base", ["tf.estimator.Estimator", "tf.estimator.DNNClassifier", "tf.contrib.tpu.TPUEstimator"]
+)
+def test_a_class_that_its_callers_configure_is_told(base: str) -> None:
+    text = f"import tensorflow as tf\nclass Mine({base}):\n    pass\nm = Mine(f, config=c)\n"
+    told = check_unchanged(text, RULE)
+    assert outcomes(told) == [Outcome.BY_HAND]
+    assert "config=npu_run_config_init(run_config=…)" in told[0].message
+    done = text.replace("=c", "=npu_run_config_init(run_config=c)")
+    assert check_unchanged(done, RULE) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from mine import Estimator\nclass Mine(Estimator): pass\n",
+        "import tensorflow as tf\nclass Mine(tf.estimator.ModeKeys): pass\n",
+        "import tensorflow as tf\nclass A(tf.test.TestCase):\n"
+        "    class Mine(tf.estimator.Estimator): pass\n",
+    ],
+)
+def test_other_classes_are_not_told(text: str) -> None:
+    assert check_unchanged(text, RULE) == []

@@ -82,6 +82,7 @@ TPU_ESTIMATORS = (
     "tf.estimator.tpu.TPUEstimator",
     "tf.contrib.tpu.python.tpu.tpu_estimator.TPUEstimator",
 )
+_ALL = frozenset((*ESTIMATORS, *TPU_ESTIMATORS))
 RUN_CONFIGS = (
     "tf.estimator.RunConfig",
     "tf.contrib.learn.RunConfig",
@@ -117,6 +118,25 @@ def estimator_calls(file: File) -> Iterator[Call]:
         base = file.full_name(one.bases[0]) if len(one.bases) == 1 else None
         if base in ESTIMATORS:
             yield from (Call(file.source, node, base) for node in _calls_of_base(one))
+
+
+def bare_subclasses(file: File) -> Iterator[ast.expr]:
+    """The bases of classes that leave it to their callers to configure the Estimator."""
+    for one in file.classes:
+        found = [base for base in one.bases if file.full_name(base) in _ALL]
+        if not found or any(_calls_of_base(one)):
+            continue
+        if not any(_is_made_for_npu(other, one.name) for other in file.project.files):
+            yield found[0]
+
+
+def _is_made_for_npu(file: File, name: str) -> bool:
+    """Whether a file makes an object of a class, and sends a configuration through the adapter."""
+    return any(
+        WRAPPER in file.text(call)
+        for call in file.nodes(ast.Call)
+        if file.text(call.func).rpartition(".")[2] == name
+    )
 
 
 def _calls_of_base(definition: ast.ClassDef) -> Iterator[ast.Call]:

@@ -10,7 +10,8 @@ device) but takes only an `NPURunConfig`: ask for it with `--also npu_estimator`
     -classifier = tf.estimator.Estimator(model_fn, FLAGS.model_dir, config, params)
     +classifier = tf.estimator.Estimator(model_fn, FLAGS.model_dir, npu_run_config_init(run_config=config), params)
 
-By hand: calls with `*args` or `**options`, where `config` may hide.
+By hand: calls with `*args` or `**options`, where `config` may hide, and classes made from an
+Estimator that do not call `super().__init__`, which are configured where they are used.
 
 Not touched: `NPUEstimator`, configurations that are the adapter's already, Estimators of unit
 tests (those stay on the CPU) and classes of other libraries called `Estimator`.
@@ -32,6 +33,7 @@ from trainferry.migrate.rules._estimators import (
     LEARN,
     WRAPPER,
     WRAPPER_IMPORT,
+    bare_subclasses,
     estimator_calls,
     is_npu_run_config,
     may_hide_config,
@@ -81,3 +83,14 @@ def from_partial(call: Call, file: File) -> Iterator[Finding]:
     if isinstance(made, ast.Name | ast.Attribute) and file.full_name(made) in ESTIMATORS:
         message = f"give the Estimator `config={WRAPPER}(run_config=…)` here, or where it is called"
         yield Finding(Spot(file.source, made), Outcome.BY_HAND, message)
+
+
+@on_file
+def made_by_subclass(file: File) -> Iterator[Finding]:
+    for base in bare_subclasses(file):
+        if not is_in_test(file, base):
+            message = (
+                f"give what is made of this class `config={WRAPPER}(run_config=…)` where it is "
+                "called, or its sessions stay on the host"
+            )
+            yield Finding(Spot(file.source, base), Outcome.BY_HAND, message)
