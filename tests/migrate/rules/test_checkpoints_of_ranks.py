@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.migrate.rules.migrated import check_unchanged, outcomes
+from tests.migrate.rules.migrated import check_unchanged, findings, migrate, outcomes
 from trainferry.migrate.options import Options
 from trainferry.migrate.rule import Outcome
 
@@ -33,6 +33,17 @@ def test_the_folder_of_a_run_configuration_is_told_once() -> None:
 )
 def test_every_way_to_write_checkpoints(text: str) -> None:
     assert outcomes(check_unchanged(text, RULE, HCCL)) == [Outcome.BY_HAND]
+
+
+def test_the_place_is_one_of_a_program_that_trains() -> None:
+    save = "tf.train.Saver().save(sess, path)\n"
+    files = {
+        "convert.py": "import tensorflow as tf\n" + save,
+        "model.py": "step = opt.minimize(loss)\n",
+        "train.py": "import model\nimport tensorflow as tf\n" + save,
+    }
+    told = findings(migrate(files, RULE, HCCL))
+    assert [str(one.path) for one in told] == ["train.py"]
 
 
 @pytest.mark.parametrize(

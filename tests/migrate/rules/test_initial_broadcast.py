@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.migrate.rules.migrated import check_migrated, check_unchanged, outcomes
+from tests.migrate.rules.migrated import (
+    check_migrated,
+    check_unchanged,
+    findings,
+    migrate,
+    outcomes,
+)
 from trainferry.migrate.options import Options
 from trainferry.migrate.rule import Outcome
 
@@ -79,6 +85,21 @@ def test_initialisers_that_are_run_by_hand_are_told_with_the_text() -> None:
     )
     assert outcomes(told) == [Outcome.BY_HAND]
     assert "hccl_ops.broadcast([variable], 0)" in told[0].message
+
+
+MODEL = "class Net:\n    def __init__(self):\n        self.step = opt.minimize(self.loss)\n"
+RUN = "with tf.Session() as sess:\n    sess.run(tf.global_variables_initializer())\n"
+
+
+def test_initialisers_beside_a_model_of_another_file_are_told() -> None:
+    files = {
+        "model.py": "import tensorflow as tf\n" + MODEL,
+        "run.py": "import tensorflow as tf\nfrom model import Net\n" + RUN,
+        "predict.py": "import tensorflow as tf\nfrom model import Net\n" + RUN,
+        "convert.py": "import tensorflow as tf\n" + RUN,
+    }
+    told = findings(migrate(files, RULE, HCCL))
+    assert [str(one.path) for one in told] == ["run.py"]
 
 
 def test_slim_is_told() -> None:

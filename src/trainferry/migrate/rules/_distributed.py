@@ -35,6 +35,7 @@ AT_EXIT = (
 )
 START_NAMES = ("npu_session", "npu_shutdown")
 WRAPPER = "npu_distributed_optimizer_wrapper"
+_TRAIN_STEPS = ("minimize", "apply_gradients", "create_train_op")
 MIRRORED = (
     "tf.distribute.MirroredStrategy",
     "tf.distribute.experimental.MultiWorkerMirroredStrategy",
@@ -44,6 +45,11 @@ MIRRORED = (
     "tf.compat.v2.distribute.MirroredStrategy",
     "tf.compat.v2.distribute.experimental.MultiWorkerMirroredStrategy",
 )
+
+
+def makes_train_step(file: File) -> bool:
+    """Whether a file minimizes something: calls of these methods, whatever they belong to."""
+    return any(file.names.attribute_calls(file.source, name) for name in _TRAIN_STEPS)
 
 
 def wants_horovod(options: Options) -> bool:

@@ -9,7 +9,7 @@ NPUs every device has a process, and all of them would write the same files at t
 Evaluate and export what rank 0 wrote: the weights of all ranks are the same.
 
 By hand: always, because a folder may be read by other programs; told once per project, where the
-first folder for checkpoints is given.
+first folder for checkpoints is given, of a program that trains if there is one.
 Not touched: programs that ask for their rank already, and those with Horovod, which know that they
 are many.
 
@@ -25,9 +25,10 @@ from collections.abc import Iterator
 from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, on_project
-from trainferry.migrate.rules._distributed import is_made_parallel
+from trainferry.migrate.rules._distributed import is_made_parallel, makes_train_step
 from trainferry.migrate.rules._estimators import ESTIMATORS, RUN_CONFIGS
 from trainferry.migrate.rules._host_sessions import is_in_test
+from trainferry.migrate.rules._imported import imported_files
 from trainferry.migrate.rules._npu import npu_name
 
 CONCERN = Concern.DISTRIBUTED
@@ -58,7 +59,7 @@ _NONE = 99
 def checkpoints_of_ranks(project: ProjectFiles) -> Iterator[Finding]:
     if not is_made_parallel(project) or any(_asks_for_rank(file) for file in project.files):
         return
-    for file in project.files:
+    for file in sorted(project.files, key=lambda file: not _trains(file)):
         for call in (*file.calls, *file.method_calls("save")):
             if _names_folder(call) and not is_in_test(file, call.node):
                 message = (
@@ -67,6 +68,13 @@ def checkpoints_of_ranks(project: ProjectFiles) -> Iterator[Finding]:
                 )
                 yield Finding(call, Outcome.BY_HAND, message)
                 return
+
+
+def _trains(file: File) -> bool:
+    """Whether a file makes a train step, or calls one that it imports; tools only convert."""
+    is_called_so = "train" in file.source.path.stem
+    beside = imported_files(file) if is_called_so else ()
+    return any(one.once(makes_train_step) for one in (file, *beside))
 
 
 def _names_folder(call: Call) -> bool:

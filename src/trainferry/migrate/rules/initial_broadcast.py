@@ -24,17 +24,21 @@ from collections.abc import Iterator
 from trainferry.migrate.edit import Edit
 from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call
+from trainferry.migrate.phases import Phase, phase_of
 from trainferry.migrate.rule import Concern, Finding, Outcome, on_call, on_file
 from trainferry.migrate.rules._distributed import (
     broadcast_text,
     imports_of,
     is_made_parallel,
+    makes_train_step,
     put_first,
     uses_horovod,
     wants_horovod,
 )
 from trainferry.migrate.rules._host_sessions import is_in_test
+from trainferry.migrate.rules._imported import imported_files
 from trainferry.migrate.rules._npu import npu_name
+from trainferry.migrate.rules._sessions import session_calls
 
 CONCERN = Concern.DISTRIBUTED
 
@@ -48,7 +52,7 @@ _HOOKS_AT = {
     "tf.estimator.Estimator.train": 1,
 }
 _SENDS = re.compile(rb"broadcast_(global_)?variables|BroadcastGlobalVariables|hccl_ops\.broadcast")
-_TRAINS = ("minimize", "apply_gradients", "create_train_op")
+_ONLY_READ = (Phase.EVALUATE, Phase.PREDICT)
 _OPERATION = broadcast_text("0", "tf.global_variables()", " if variable.dtype.is_floating")
 
 
@@ -78,16 +82,14 @@ def _sent(call: Call) -> Finding:
 
 @on_file
 def initialised_by_hand(file: File) -> Iterator[Finding]:
-    if not _is_parallel(file.project) or not any(
-        file.names.attribute_calls(file.source, name) for name in _TRAINS
-    ):
+    if not _is_parallel(file.project) or not _trains(file):
         return
     if any(_SENDS.search(one.source.data) for one in file.project.files):
         return
     if any(file.calls_of(*_HOOKS_AT)):  # such a session runs the initialisers itself
         return
     for call in file.calls_of("tf.global_variables_initializer", "tf.initialize_all_variables"):
-        if is_in_test(file, call.node):
+        if is_in_test(file, call.node) or phase_of(file, call.node) in _ONLY_READ:
             continue
         message = (
             "after the initialisers have run, and before the first step, run "
@@ -105,6 +107,14 @@ def trained_by_slim(call: Call, file: File) -> Iterator[Finding]:
             "devices start alike"
         )
         yield Finding(call, Outcome.BY_HAND, message)
+
+
+def _trains(file: File) -> bool:
+    """Whether a file makes a train step, or opens a session beside a file that makes one."""
+    if file.once(makes_train_step):
+        return True
+    opens = any(True for _ in session_calls(file))
+    return opens and any(other.once(makes_train_step) for other in imported_files(file))
 
 
 def _is_parallel(project: ProjectFiles) -> bool:
