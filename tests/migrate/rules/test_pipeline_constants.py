@@ -38,6 +38,21 @@ def test_an_attribute_of_the_object_is_followed() -> None:
     assert "`self.size` is a variable" in told[0].message
 
 
+def test_an_attribute_that_is_none_at_first_is_followed() -> None:
+    told = check_unchanged(
+        """\
+        import tensorflow as tf
+        class Data:
+            def __init__(self):
+                self.size = None
+                self.size = tf.placeholder(tf.int64, [])
+                self.rows = tf.data.TFRecordDataset(files).batch(self.size)
+        """,
+        RULE,
+    )
+    assert "`self.size` is a placeholder" in told[0].message
+
+
 def test_a_variable_in_a_mapped_function_is_told() -> None:
     told = check_unchanged(
         """\
@@ -60,6 +75,8 @@ def test_a_variable_in_a_mapped_function_is_told() -> None:
         "size = tf.placeholder(tf.int64)\ndef read(size):\n"
         "    return tf.data.TFRecordDataset(files).batch(size)\n",
         "size = tf.placeholder(tf.int64)\nloader.batch(size)\n",
+        "class A:\n  def f(self):\n    self.n = None\n    self.n = 3\n"
+        "    self.n = tf.placeholder(t)\n    tf.data.TFRecordDataset(files).batch(self.n)\n",
     ],
 )
 def test_constants_and_the_data_itself_are_fine(text: str) -> None:

@@ -72,7 +72,12 @@ def _kind(file: File, node: ast.expr) -> str | None:
 
 
 def _only_set(file: File, node: ast.expr) -> ast.expr | None:
-    values = set_values(file, node)
+    """The one thing that an attribute is set to, besides the None of an `__init__`."""
+    values = [
+        one
+        for one in set_values(file, node)
+        if not (isinstance(one, ast.Constant) and one.value is None)
+    ]
     return values[0] if len(values) == 1 else None
 
 
