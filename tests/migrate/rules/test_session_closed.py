@@ -19,6 +19,7 @@ RULE = "session_closed"
         "class A:\n    def build(self):\n        sess = tf.Session()\n        self.sess = sess\n"
         "    def load(self):\n        self.__restore(self.sess)\n"
         "    def __restore(self, sess):\n        saver.restore(sess, path)",
+        "sess = tf.Session()\nstep = tf.train.global_step(sess, count)",
         "def f():\n    s = tf.InteractiveSession()\n    with s.as_default():\n        x.eval()",
     ],
 )
@@ -37,6 +38,7 @@ def test_an_open_session_is_told(text: str) -> None:
         "def f():\n    sess = tf.Session()\n    return sess",
         "def f():\n    sess = tf.Session()\n    return Model(sess)",
         "def f():\n    sess = tf.Session()\n    yield sess, 1",
+        "sess = tf.Session()\nwrapped = tf.contrib.eager.Checkpointer(sess)",
         "class A:\n    def __init__(self):\n        self.sess = tf.Session()\n"
         "    def end(self):\n        self.sess.close()",
         "class A:\n    def __init__(self):\n        self.sess = sess = tf.Session()",

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 
 from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call
+from trainferry.migrate.library import is_tensorflow
 from trainferry.migrate.rule import Concern, Finding, Outcome, on_call
 from trainferry.migrate.rules._host_sessions import is_in_test, only_makes_data
 
@@ -113,8 +114,16 @@ def _is_let_go(file: File, node: ast.expr) -> bool:
     if isinstance(above, ast.Call):
         function = above.func
         name = function.attr if isinstance(function, ast.Attribute) else file.text(function)
-        return name not in _BORROWERS and not _only_borrows(file, name)
+        if name in _BORROWERS or _is_function_of_tensorflow(file, function):
+            return False
+        return not _only_borrows(file, name)
     return not isinstance(above, ast.Compare | ast.If | ast.UnaryOp | ast.BoolOp | ast.Expr)
+
+
+def _is_function_of_tensorflow(file: File, function: ast.expr) -> bool:
+    """Whether it is one like `tf.train.global_step`; a class may keep the session and close it."""
+    name = file.full_name(function) or ""
+    return is_tensorflow(name) and name.rpartition(".")[2].islower()
 
 
 def _only_borrows(file: File, name: str) -> bool:
