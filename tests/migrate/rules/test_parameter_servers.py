@@ -26,5 +26,25 @@ def test_nothing_is_told_when_all_that_is_distributed_is_left() -> None:
     assert check_unchanged(TEXT, RULE, Options(distributed="none")) == []
 
 
+CLUSTER = """\
+    import json, os
+    def start(worker):
+        os.environ["TF_CONFIG"] = json.dumps({"cluster": {CLUSTER}, "task": worker})
+    """
+
+
+def test_a_cluster_with_servers_in_the_environment_is_told() -> None:
+    text = CLUSTER.replace("{CLUSTER}", '{"ps": servers, "worker": workers}')
+    told = check_unchanged(text, RULE)
+    assert outcomes(told) == [Outcome.BY_HAND]
+    assert "NPUEstimator" in told[0].message
+    assert check_unchanged(text, RULE, Options(distributed="none")) == []
+
+
+def test_a_cluster_of_workers_alone_has_no_servers() -> None:
+    assert check_unchanged(CLUSTER.replace("{CLUSTER}", '{"worker": workers}'), RULE) == []
+    assert check_unchanged("import os\nos.environ['ROLE'] = 'ps'\n", RULE) == []
+
+
 def test_another_server_is_not_ours() -> None:
     assert check_unchanged("from http.server import Server\nServer()\n", RULE) == []
