@@ -296,6 +296,22 @@ def test_scripts_that_only_write_records_stay_on_the_host() -> None:
     assert migrate({"make_records.py": text}, RULE).after == {}
 
 
+def test_a_reader_of_records_in_python_stays_on_the_host() -> None:
+    text = """\
+        import tensorflow as tf
+        def parse(record):
+            found = tf.io.parse_single_example(record, {"i": tf.io.FixedLenFeature([], tf.string)})
+            return found["i"]
+        def samples(files):
+            rows = tf.data.TFRecordDataset(files).map(parse).make_one_shot_iterator().get_next()
+            with tf.compat.v1.Session() as sess:
+                while True:
+                    yield sess.run(rows)
+        """
+    assert migrate({"data_gen.py": text}, RULE).after == {}
+    assert migrate({"data_gen.py": text + "        tf.layers.dense(x, 1)\n"}, RULE).after != {}
+
+
 def test_a_script_that_decodes_for_a_network_is_moved() -> None:
     text = (
         "import tensorflow as tf\nx = tf.image.decode_jpeg(b)\ny = net.run(x)\ns = tf.Session()\n"

@@ -13,7 +13,10 @@ from trainferry.migrate.rules._imported import imported_files
 _TEST_BASE = re.compile(r"Test(Case|Base)?$")
 _TEST_FILE = re.compile(r"(test_.*|.*_test|conftest)$")
 
-_CODECS = re.compile(r"tf\.(image|io)\.(decode|encode)_|.*TFRecordWriter$|tf\.train\.Example$")
+_CODECS = re.compile(
+    r"tf\.(image|io)\.(decode|encode)_|.*TFRecordWriter$|tf\.train\.Example$"
+    r"|tf\.(io\.)?parse_(single_)?(sequence_)?example$"
+)
 _DATA = re.compile(
     r"tf(\.contrib(\.slim)?)?$"
     r"|tf\.compat\.as_\w+$"
