@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.migrate.rules.migrated import check_project, check_unchanged, outcomes
-from trainferry.migrate.rule import Outcome
+from trainferry.migrate.rule import Concern, Outcome
 
 RULE = "fork_start"
 SESSION = "import tensorflow as tf\nsess = tf.Session()\n"
@@ -55,3 +55,15 @@ def test_a_start_method_chosen_elsewhere_is_enough() -> None:
         "start.py": "from multiprocessing import get_context\nget_context('forkserver')\n",
     }
     assert check_project(files, {}, RULE) == []
+
+
+def test_a_helper_of_a_program_that_trains_is_worth_knowing() -> None:
+    files = {
+        "train.py": f"import data\n{SESSION}",
+        "data.py": "import queues\n",
+        "queues.py": "import multiprocessing as m\nm.Process(target=f).start()\n",
+        "convert.py": "import multiprocessing as m\nm.Pool(4)\n",
+    }
+    told = check_project(files, {}, RULE)
+    assert [(str(one.path), one.finding.concern) for one in told] == [("queues.py", Concern.TIDY)]
+    assert "`train.py`" in told[0].message
