@@ -81,6 +81,10 @@ class TestEntries:
             "tf.estimator.train_and_evaluate(a, b, c)\n",
             "def main(_):\n    tf.train.AdamOptimizer()\ntry:\n    tf.app.run()\n"
             "except ValueError:\n    pass\n",
+            "def go(s):\n    tf.train.AdamOptimizer()\ndef main():\n    with tf.Session() as s:\n"
+            "        go(s)\nmain()\n",
+            "def open():\n    tf.train.AdamOptimizer()\n    return tf.Session()\n"
+            "def main():\n    s = open()\nif ready:\n    main()\n",
         ],
     )
     def test_a_script_that_trains_at_once_is_a_program(self, tmp_path: Path, code: str) -> None:
@@ -94,11 +98,21 @@ class TestEntries:
             "def go():\n    with tf.Session() as s:\n        pass\n",
             "class Net:\n    def go(self):\n        self.s = tf.Session()\n",
             "x = tf.placeholder(tf.float32)\n",
+            "def loss():\n    return tf.zeros([])\nx = loss()\n",
+            "def a():\n    tf.Session()\n    b()\ndef b():\n    a()\n",
         ],
     )
     def test_a_module_that_only_defines_is_none(self, tmp_path: Path, code: str) -> None:
         files = {"net.py": f"import tensorflow as tf\n{code}".encode()}
         assert migrated(make_project(tmp_path, files)).entries == ()
+
+    def test_a_program_trains_with_the_optimizer_of_its_model(self, tmp_path: Path) -> None:
+        run = b"import tensorflow as tf\nimport model\ns = tf.Session()\n"
+        model = b"import tensorflow as tf\ndef step():\n    return tf.train.AdamOptimizer()\n"
+        files = {"run.py": run, "predict.py": run, "demo.py": run, "model.py": model}
+        entries = migrated(make_project(tmp_path, files)).entries
+        assert [str(one.path) for one in entries if one.trains] == ["run.py"]
+        assert len(entries) == 3
 
     @pytest.mark.parametrize(
         "imported", ["import tools.net", "from tools import net", "from tools.net import s"]
@@ -190,6 +204,23 @@ class TestRuns:
         done = run(tmp_path / "new/npu_launch/train_1p.sh", "--batch", "3")
         assert done.returncode == 2
         assert "--data" in done.stderr
+
+
+def test_a_program_that_imports_from_its_own_package_is_run_as_a_module(tmp_path: Path) -> None:
+    program = REPORT.replace(b"import os, sys, tensorflow\n", b"from .names import os, sys\n")
+    files = {
+        "reader/__main__.py": program,
+        "reader/train.py": program,
+        "reader/names.py": b"import os, sys\nimport tensorflow as tf\nx = tf.zeros([])\n",
+        "not-a-module/train_other.py": program,
+    }
+    migration = migrated(make_project(tmp_path / "project", files))
+    kit = {path.name: data.decode() for path, data in launch_kit(migration)}
+    assert '"$python" -m reader.train "$@"' in kit["train_1p.sh"]
+    assert '"$python" -m reader.train "$@"' in kit["train_8p.sh"]
+    assert '"$python" not-a-module/train_other.py "$@"' in kit["train_other_1p.sh"]
+    modules = {str(one.path): one.module for one in migration.entries}
+    assert modules["reader/__main__.py"] == "reader"
 
 
 def _fill_in(tree: Path) -> None:

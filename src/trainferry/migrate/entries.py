@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call
+from trainferry.migrate.rules._imported import imported_files
 from trainferry.migrate.rules._sessions import session_calls
 
 _STARTERS = ("tf.app.run", "absl.app.run")
@@ -18,6 +19,8 @@ _TRAINERS = {
     "fit": frozenset(("tf.keras.Model", "keras.Model")),
     "fit_generator": frozenset(("tf.keras.Model", "keras.Model")),
 }
+_READS = frozenset(("eval", "evaluate", "export", "predict", "test", "infer", "convert"))
+_SHOWS = frozenset(("demo", "freeze", "generate", "inference", "sample", "tests", "visualize"))
 _INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LIBRARIES = frozenset(("tf", "tensorflow", "keras", "horovod", "npu_bridge", "tf_slim"))
 
@@ -34,17 +37,26 @@ class Argument:
 
 @dataclass(frozen=True)
 class Entry:
-    """A program that a user starts; `trains` when its name or code says so."""
+    """A program that a user starts; `trains` when its name or code says so.
+
+    `module` is what to start it by, with `python -m`, where Python cannot run the file itself.
+    """
 
     path: PurePosixPath
     line: int
     trains: bool
     arguments: tuple[Argument, ...]
+    module: str | None = None
 
 
 def find_entries(files: Iterable[File]) -> tuple[Entry, ...]:
-    """Find programs that use TensorFlow, those that train first; tests are none."""
-    found = [entry for file in files if (entry := find_entry(file)) is not None]
+    """Find programs that use TensorFlow, those that train first; tests are none.
+
+    Where no program says that it trains, those do that import an optimizer with their model.
+    """
+    found = {entry: file for file in files if (entry := find_entry(file)) is not None}
+    if not any(entry.trains for entry in found):
+        found = {replace(entry, trains=_may_train(file)): file for entry, file in found.items()}
     return tuple(sorted(found, key=lambda entry: (not entry.trains, entry.path)))
 
 
@@ -58,7 +70,17 @@ def find_entry(file: File) -> Entry | None:
         start = _first_run(file)
     if start is None:
         return None
-    return Entry(path, file.source.line_of(start), _trains(file), tuple(_arguments(file)))
+    line, arguments = file.source.line_of(start), tuple(_arguments(file))
+    return Entry(path, line, _trains(file), arguments, _module(file))
+
+
+def _module(file: File) -> str | None:
+    """The module of a file that imports from its own package, as only modules can."""
+    parts = file.source.path.with_suffix("").parts
+    is_relative = any(isinstance(one, ast.ImportFrom) and one.level for one in file.imports)
+    if not is_relative or len(parts) == 1 or not all(part.isidentifier() for part in parts):
+        return None
+    return ".".join(parts[:-1] if parts[-1] == "__main__" else parts)
 
 
 def starts_program(file: File, statement: ast.stmt) -> bool:
@@ -77,8 +99,25 @@ def _first_run(file: File) -> ast.AST | None:
     runs = [call.node for call in file.calls if call.name in (*_STARTERS, *_RUNNERS)]
     runs += [call.node for call, _, _ in session_calls(file)]
     runs += [call.node for call in _training_calls(file)]
+    runs += _calls_that_run(file, runs)
     at_top = [one for one in runs if not any(isinstance(a, _INSIDE) for a in file.parents(one))]
     return min(at_top, key=file.source.span, default=None)
+
+
+def _calls_that_run(file: File, runs: list[ast.Call]) -> list[ast.Call]:
+    """Calls of the file's own functions that come to one of these places: `main()`."""
+    functions = [one for one in file.source.tree.body if isinstance(one, ast.FunctionDef)]
+    calls = [one for one in file.nodes(ast.Call) if isinstance(one.func, ast.Name)]
+    found: list[ast.Call] = []
+    todo = {one.name for one in functions if any(one in file.parents(run) for run in runs)}
+    seen: set[str] = set()
+    while todo:
+        seen |= todo
+        these = [one for one in calls if isinstance(one.func, ast.Name) and one.func.id in todo]
+        found += these
+        callers = {one.name for one in functions if any(one in file.parents(c) for c in these)}
+        todo = callers - seen
+    return found
 
 
 def _training_calls(file: File) -> Iterator[Call]:
@@ -143,17 +182,36 @@ def _is_test(path: PurePosixPath) -> bool:
     return stem.startswith("test_") or stem.endswith("_test") or stem in ("setup", "conftest")
 
 
+def _words(file: File) -> set[str]:
+    return set(file.source.path.stem.lower().replace("-", "_").split("_"))
+
+
 def _trains(file: File) -> bool:
-    words = file.source.path.stem.lower().replace("-", "_").split("_")
-    if {"eval", "evaluate", "export", "predict", "test", "infer", "convert"} & set(words):
+    words = _words(file)
+    if _READS & words:
         return False
     if any(word.startswith("train") for word in words):
         return True
+    return _makes_optimizer(file) or any(_training_calls(file))
+
+
+def _makes_optimizer(file: File) -> bool:
     return any(
         name in call.name
         for call in file.calls
         for name in ("train_and_evaluate", "Optimizer", "learning.train")
-    ) or any(_training_calls(file))
+    )
+
+
+def _may_train(file: File) -> bool:
+    """Whether a program comes to an optimizer through its imports, and is not called otherwise."""
+    words = _words(file)
+    if _READS & words or _SHOWS & words:
+        return False
+    found = [file]
+    for one in found:
+        found += [other for other in imported_files(one) if other not in found]
+    return any(_makes_optimizer(one) for one in found)
 
 
 def _arguments(file: File) -> Iterator[Argument]:

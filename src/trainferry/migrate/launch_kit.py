@@ -37,14 +37,21 @@ def launch_kit(migration: Migration) -> list[tuple[PurePosixPath, bytes]]:
 
 def _named(entries: list[Entry]) -> Iterator[tuple[str, Entry]]:
     """A name for each: the file's, with its folders where two are called the same."""
-    stems = [entry.path.stem for entry in entries]
+    stems = [_stem(entry) for entry in entries]
     for entry in entries:
-        alone = stems.count(entry.path.stem) == 1
-        yield entry.path.stem if alone else "_".join(entry.path.with_suffix("").parts), entry
+        stem = _stem(entry)
+        alone = stems.count(stem) == 1
+        yield stem if alone else "_".join(entry.path.with_suffix("").parts), entry
+
+
+def _stem(entry: Entry) -> str:
+    folder = entry.path.parent.name
+    return folder if folder and entry.path.stem == "__main__" else entry.path.stem
 
 
 def _script(entry: Entry, body: str) -> bytes:
-    program = shlex.quote(str(entry.path))
+    module = entry.module
+    program = shlex.quote(str(entry.path)) if module is None else f"-m {shlex.quote(module)}"
     required = [one.name for one in entry.arguments if one.is_required]
     head = ["#!/usr/bin/env bash", f"# Runs {entry.path} on NPUs; arguments go to the program."]
     head += list(_described(entry.arguments))
