@@ -147,6 +147,17 @@ def test_only_what_depends_on_values_stays_open_with_the_inputs_seen(version: st
 
 
 @both
+def test_numbers_that_only_shapes_decide_leave_nothing_open(version: str) -> None:
+    facts, graph, _, _ = watched("cropped.py", version)
+    (opened,) = facts.pinned.values()
+    assert facts.problems == ()
+    closed = {"Slice", "ConcatV2", "Pad", "Conv2DBackpropInput"}
+    assert closed <= {one.kind for one in graph.operators}
+    assert closed.isdisjoint(graph.by_name[name].kind for name in opened)
+    assert "counted" in opened  # a sum of values, halved
+
+
+@both
 def test_a_script_that_ends_by_itself_does(version: str) -> None:
     facts, _, output, code = watched("own_end.py", version)
     assert code == 0, output

@@ -2,7 +2,8 @@
 
 The rehearsal writes the shapes of the batches it saw into the graph and infers all shapes
 again. What is unknown then does not come from an open batch: a number was computed that decides
-a shape, such as the length of the longest sequence, and the device cannot compile for it. Only
+a shape, such as the length of the longest sequence, and the device cannot compile for it.
+Numbers that nothing but the shapes of the inputs decides are worked out, as a compiler does. Only
 the operator at which the dimension is lost is told, not all that follow it. Loops and queues
 hide shapes too; they are checks of their own.
 

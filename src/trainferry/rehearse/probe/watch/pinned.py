@@ -15,10 +15,11 @@ from .export import shape_of
 from .facts_file import write_fact
 from .index import index_of, owner
 from .infer import CannotInfer, infer_shapes
+from .numbers import write_constants
 
 _OPAQUE = {"resource", "variant"}
 _SHAPES = "_output_shapes"
-_SECONDS = 4.0  # for loops: each round carries shapes one further
+_SECONDS = 4.0  # for loops and numbers: each round carries shapes one further
 
 
 def write_pinned(run, shapes):
@@ -45,7 +46,8 @@ def _infer(run, known, shapes):
     while True:
         found = infer_shapes(definition, run.operators)
         learnt = carriers.learn(known, found) if carriers else {}
-        if not learnt or time.perf_counter() - started > _SECONDS:
+        is_late = time.perf_counter() - started > _SECONDS
+        if is_late or not (learnt or write_constants(protos, found, run.operators)):
             found.update(learnt)
             return found
         for name, newer in learnt.items():
