@@ -71,6 +71,20 @@ def test_arguments_after_the_dashes_go_to_the_script(python: Path) -> None:
     assert "['--steps', '3', '--', '-x', 'rehearse']" in printed
 
 
+@pytest.mark.parametrize("name", ["__main__.py", "train.py"])
+def test_a_script_that_imports_from_its_own_package_is_a_module(python: Path, name: str) -> None:
+    package = make_project(Path("project"), TRAINS) / "reader"
+    package.mkdir()
+    (package / "net.py").write_text("size = 3\n")
+    (package / name).write_text("from .net import size\nimport steps\nsteps.train(size)\n")
+    words = ["rehearse", "project", "--entry", f"reader/{name}", "--python", str(python)]
+    assert main(words) == 0
+    (package / name).write_text("from net import size\nimport sys; print(sys.argv[0])\n")
+    assert main(words) == 1
+    printed = Path("rehearsal/migrated/rank_0/output.txt").read_text().strip()
+    assert printed.endswith(f"project/reader/{name}")
+
+
 def test_ranks_know_themselves(python: Path) -> None:
     program = """\
         import json, os, steps

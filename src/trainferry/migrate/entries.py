@@ -77,7 +77,8 @@ def find_entry(file: File) -> Entry | None:
 def _module(file: File) -> str | None:
     """The module of a file that imports from its own package, as only modules can."""
     parts = file.source.path.with_suffix("").parts
-    is_relative = any(isinstance(one, ast.ImportFrom) and one.level for one in file.imports)
+    body = file.source.tree.body
+    is_relative = any(isinstance(one, ast.ImportFrom) and one.level for one in body)
     if not is_relative or len(parts) == 1 or not all(part.isidentifier() for part in parts):
         return None
     return ".".join(parts[:-1] if parts[-1] == "__main__" else parts)

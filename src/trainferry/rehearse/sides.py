@@ -15,6 +15,7 @@ from trainferry.rehearse.places import Places
 from trainferry.rehearse.plan import Plan
 from trainferry.rehearse.prepare.arguments import move_arguments
 from trainferry.rehearse.prepare.copy import Copy, copy_project, in_place
+from trainferry.rehearse.prepare.program import start_of
 from trainferry.rehearse.prepare.rank_environment import (
     FOREIGN,
     move_python_path,
@@ -61,7 +62,7 @@ def run_side(task: Task, plan: Plan, cutter: Cutter, show: Show) -> Went:
     homes = tuple(folder / f"rank_{rank}" for rank in range(task.ranks))
     crew = Crew(
         side=task.title,
-        command=(str(plan.interpreter.executable), str(copy.root / task.entry), *arguments),
+        command=(str(plan.interpreter.executable), *start_of(copy.root, task.entry), *arguments),
         folder=copy.root,
         homes=homes,
         environments=tuple(_environments(task, plan, copy, folder)),
