@@ -24,6 +24,13 @@ def test_sparse_values_in_the_model_are_told(text: str) -> None:
     assert outcomes(check_unchanged(text, RULE)) == [Outcome.BY_HAND]
 
 
+def test_a_matrix_is_no_batch_of_sequences() -> None:
+    graph = "import tensorflow as tf\na = tf.sparse_placeholder(tf.float32)\n"
+    product = "y = tf.sparse_tensor_dense_matmul(a, x)\n"
+    assert "tf.matmul" in check_unchanged(graph + product, RULE)[0].message
+    assert "lengths beside it" in check_unchanged(graph, RULE)[0].message
+
+
 @pytest.mark.parametrize(
     "text",
     [

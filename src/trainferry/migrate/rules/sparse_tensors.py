@@ -8,6 +8,8 @@ beside them, are the known way.
     -ids = tf.sparse_placeholder(tf.int32)
     +ids = tf.placeholder(tf.int32, [batch_size, longest])
 
+In a project that multiplies sparse matrices, as networks on graphs do, dense ones are told instead.
+
 By hand: always. Not told: sparse features in input pipelines, which stay on the host.
 
 Source: Ascend TF Adapter 1.15 API list of 2026-07; the vendor's own port of a CRNN.
@@ -42,18 +44,25 @@ _OLD_NAMES = (
     "segment_sum",
     "split",
 )
+_PRODUCTS = frozenset(
+    ("tf.sparse_tensor_dense_matmul", "tf.sparse.matmul", "tf.sparse.sparse_dense_matmul")
+)
+_SEQUENCE = (
+    "the number of its values changes from batch to batch: use a dense tensor of fixed length "
+    "with the lengths beside it, or keep it in the input pipeline"
+)
+_MATRIX = (
+    "where it is a matrix with another number of values in each step, use a dense one and "
+    "`tf.matmul`; one that is always the same may run as it is"
+)
 _TOLD = (Verdict.DISPUTED, Verdict.UNSUPPORTED)
 
 
 @on_call(*_MAKERS)
 def sparse_tensor(call: Call, file: File) -> Iterator[Finding]:
     if is_on_device(file, call.node):
-        yield Finding(
-            call,
-            Outcome.BY_HAND,
-            "the number of its values changes from batch to batch: use a dense tensor of fixed "
-            "length with the lengths beside it, or keep it in the input pipeline",
-        )
+        is_matrix = not file.project.used.isdisjoint(_PRODUCTS)
+        yield Finding(call, Outcome.BY_HAND, _MATRIX if is_matrix else _SEQUENCE)
 
 
 @on_call(
