@@ -16,7 +16,7 @@ from torch import Tensor
 
 from tests.train.cases import CASES, TinyCase
 from trainferry.devices.capture import VARIABLE
-from trainferry.devices.device import find_accelerators
+from trainferry.devices.device import find_accelerators, synchronize
 from trainferry.errors import TrainingError
 from trainferry.train.checkpoint import find_checkpoint, list_checkpoints, load_checkpoint
 from trainferry.train.journal import Event, Logged, Said
@@ -294,6 +294,29 @@ def test_a_batch_of_another_shape_is_no_problem(words: Path, tmp_path: Path) -> 
     losses = [float(train_step(run, each).loss) for each in (batch, batch.split(2)[0], batch)]
     assert all(loss > 0 for loss in losses)
     assert run.step == 3
+
+
+def test_a_recording_is_done_before_one_of_another_shape_begins(
+    words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorder: torch.device
+) -> None:
+    """Replays read addresses from memory of the host, which the new rehearsals write over."""
+    run = build(WORDS, words, tmp_path / "run", whole=True, device=recorder)
+    batches = run.training_batches()
+    waited: list[torch.device] = []
+
+    def wait(device: torch.device) -> None:
+        waited.append(device)
+        synchronize(device)
+
+    monkeypatch.setattr("trainferry.train.whole_step.synchronize", wait)
+    for _ in range(6):
+        train_step(run, next(batches))
+    assert run.whole is not None
+    assert run.whole.is_recorded
+    assert waited == []
+    train_step(run, next(batches).split(2)[0])
+    assert waited == [recorder]
+    assert not run.whole.is_recorded
 
 
 @pytest.mark.parametrize("sets", [(), (*OVERFLOWING, "optimizer.name=adamw")], ids=["", "fp16"])

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from trainferry.devices.capture import Recorded
+from trainferry.devices.device import synchronize
 from trainferry.devices.lanes import beside
 from trainferry.devices.loss_scale import multiply_gradients
 from trainferry.devices.precision import autocast, half_of
@@ -89,6 +90,9 @@ class WholeStep:
         """Put a batch where the step looks for it; pictures in the format of the first products."""
         kept = self._batch
         if kept is None or not self._fits([*told, *_answers(batch)]):
+            if self._recorded.is_recorded:
+                # What is still on its way reads tables of the host that are about to be rewritten.
+                synchronize(self._run.device)
             self._told = [each.to(self._format(each), copy=True) for each in told]
             self._batch = _without_pictures(batch)
             self._recorded = Recorded(self._work, self._run.device)
