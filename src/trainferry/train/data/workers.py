@@ -50,7 +50,21 @@ def map_in_processes(
             hint="use fewer processes (`--processes`), then run the command again",
         ) from None
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        _end(pool)
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """Wait until the workers have ended.
+
+    A second Ctrl-C may come while they do: if it broke the waiting off, the workers would go on
+    waiting for work, and this program for them.
+    """
+    while True:
+        try:
+            pool.shutdown(wait=True, cancel_futures=True)
+        except KeyboardInterrupt:
+            continue
+        return
 
 
 @dataclass(frozen=True)
