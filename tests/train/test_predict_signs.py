@@ -196,3 +196,15 @@ def test_command_refuses_what_makes_no_sense(file: Path, signs: Path, tiny_run: 
             call(file, signs, *options)
     with pytest.raises(UsageError, match="reads words and reads no signs"):
         call(tiny_run, signs, "--attention", "looks", "--device", "cpu")
+
+
+def test_command_draws_over_no_picture_that_it_reads(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    left, right = (write_view(tmp_path / f"{side}.png") for side in ("left", "right"))
+    before = right.read_bytes()
+    for option in ("--attention", "--grid"):
+        with pytest.raises(UsageError, match=f"is a picture to read, and {option} would"):
+            call(file, f"{left}+{right}", option, "right.png")
+    assert right.read_bytes() == before

@@ -81,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     _say(reader.name)
     if arguments.attention:
         _check_attention(reader, paths, arguments.attention)
+    _keep_pictures(reader, paths, arguments)
     predictions = _predict(reader, paths, arguments)
     answered = [each for each in predictions if each.answer is not None]
     failed = [each for each in predictions if each.answer is None]
@@ -222,7 +223,8 @@ def _draw_grid(answered: list[Prediction], path: Path) -> None:
             captions.append(Caption(each.answer.text, confidence=each.answer.confidence))
     picture_grid(pictures, captions, path)
     left = f", the first {len(pictures)} of {len(answered)}" * (len(pictures) < len(answered))
-    _say(f"{path}: {len(pictures)} pictures with the answers{left}")
+    count = f"{len(pictures)} picture{'' if len(pictures) == 1 else 's'}"
+    _say(f"{path}: {count} with the answers{left}")
 
 
 def _tell_views(reader: Reader, answered: list[Prediction]) -> None:
@@ -255,6 +257,18 @@ def _check_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:
             f"{len(paths)} pictures do not fit into `{to}`: each sign has one of its own",
             hint=f"pass a folder, for example --attention {to.with_suffix('')}",
         )
+
+
+def _keep_pictures(reader: Reader, paths: Sequence[Path], arguments: argparse.Namespace) -> None:
+    """Refuse to draw over a picture that is to be read."""
+    read = {file.resolve() for path in paths for file in reader.files_of(path)}
+    for option in ("grid", "attention"):
+        target: Path | None = getattr(arguments, option)
+        if target is not None and target.resolve() in read:
+            raise UsageError(
+                f"`{target}` is a picture to read, and --{option} would draw over it",
+                hint=f"name another file, for example --{option} {target.stem}_{option}.png",
+            )
 
 
 def _draw_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:

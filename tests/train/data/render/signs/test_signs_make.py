@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -174,3 +176,13 @@ def test_a_sheet_shows_the_first_signs(tmp_path: Path) -> None:
     with Image.open(tmp_path / "deep" / "sheet.png") as page:
         assert page.size == (2 * 608, 2 * 167)
         assert np.asarray(page).std() > 20
+
+
+def test_a_sheet_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(DataError, match="no space left while writing"):
+        write_check_sheet(SignsOptions(count=1), tmp_path / "sheet.png")
+    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
 from trainferry.train.data.render.words.fonts import bundled_fonts
-from trainferry.train.data.whole_file import explain_write_errors
+from trainferry.train.data.whole_file import write_whole
 
 _CAPTION = 17
 _GAP = 8
@@ -30,6 +31,6 @@ def sign_sheet(
         left, top = place % columns * cell[0], place // columns * cell[1]
         page.paste(Image.fromarray(picture), (left, top + _CAPTION))
         pen.text((left + 2, top + 1), text, "black", font)
-    with explain_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        page.save(path, format="PNG")
+    encoded = io.BytesIO()
+    page.save(encoded, format="PNG")
+    write_whole(path, encoded.getvalue())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from trainferry.train.data.whole_file import explain_write_errors
+from trainferry.train.data.whole_file import write_whole
 from trainferry.train.predict.picture_text import fit_text, font_for
 
 _CELL = (140, 46)
@@ -30,6 +31,6 @@ def contact_sheet(
         page.paste(Image.fromarray(picture).resize(_CELL, Image.Resampling.BILINEAR), (left, top))
         caption = fit_text(text, _TEXT, width - 4)
         pen.text((left + 2, top + height), caption, (255, 255, 0), font_for(caption, _TEXT))
-    with explain_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        page.save(path, format="PNG")
+    encoded = io.BytesIO()
+    page.save(encoded, format="PNG")
+    write_whole(path, encoded.getvalue())
