@@ -13,11 +13,19 @@ import torch
 from trainferry.cli.main import main
 from trainferry.train.build import build_network, open_run
 from trainferry.train.checkpoint import find_checkpoint, load_checkpoint
+from trainferry.train.data.signs.charset import fsns_charset, write_charset
 from trainferry.train.data.words.alphabet import Alphabet, write_alphabet
 from trainferry.train.recipe.networks import CRNNRecipe
 from trainferry.train.recipe.read import read_recipe
-from trainferry.train.recipe.tasks import ClassifyRecipe, RecogniseRecipe, WordPicture
+from trainferry.train.recipe.tasks import (
+    ClassifyRecipe,
+    RecogniseRecipe,
+    SpellRecipe,
+    WordPicture,
+)
+from trainferry.train.signs import complete_without_data
 from trainferry.train.tf_checkpoint.load import AVERAGE, MOMENTUM, import_network, to_tensorflow
+from trainferry.train.tf_checkpoint.names_attention_ocr import attention_ocr_mappings
 from trainferry.train.tf_checkpoint.names_resnet import resnet_mappings
 from trainferry.train.tf_checkpoint.read import read_checkpoint
 from trainferry.train.tf_checkpoint.write import write_checkpoint
@@ -25,6 +33,13 @@ from trainferry.train.tf_checkpoint.write import write_checkpoint
 FILES = Path(__file__).resolve().parents[1] / "train" / "tf_checkpoint" / "files"
 STOCK = FILES / "crnn_stock_cells"
 FUSED = FILES / "crnn_fused_cells"
+SIGNS = (
+    "picture.views=2",
+    "picture.height=35",
+    "picture.width=35",
+    "network.endpoint=MaxPool_5a_3x3",
+    "network.hidden=8",
+)
 NARROW = ("network.size=18", "network.width=4")
 IMAGENET = ('task.classes_from="recipe"', f"task.classes={[str(n) for n in range(1000)]}")
 
@@ -328,3 +343,65 @@ def test_classes_are_refused_for_words(
     arguments = [str(STOCK), "--recipe", str(recipe), "--to", str(tmp_path / "run")]
     assert main(["import-checkpoint", *arguments, "--classes", "names.txt"]) == 2
     assert "--classes is for networks of photographs" in capsys.readouterr().err
+
+
+@pytest.fixture
+def attention(tmp_path: Path) -> Path:
+    """A checkpoint of a very small Attention-OCR with the characters of FSNS, at step 9."""
+    recipe, _ = complete_without_data(read_recipe("attention_ocr", SIGNS))
+    state = build_network(recipe, torch.device("cpu")).state_dict()
+    mappings = attention_ocr_mappings("MaxPool_5a_3x3", attention=True)
+    tensors = to_tensorflow({name: value.numpy() for name, value in state.items()}, mappings)
+    write_checkpoint(tmp_path / "model.ckpt-9", {**tensors, "global_step": np.array(9, np.int64)})
+    return tmp_path / "model.ckpt-9"
+
+
+def import_attention(checkpoint: Path, run: Path, *more: str) -> int:
+    sets = [part for one in SIGNS for part in ("--set", one)]
+    arguments = [str(checkpoint), "--recipe", "attention_ocr", "--to", str(run)]
+    return main(["import-checkpoint", *arguments, *sets, *more])
+
+
+def test_a_network_of_signs_keeps_its_weights_and_reads_the_characters_of_fsns(
+    tmp_path: Path, attention: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert import_attention(attention, tmp_path / "run", "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["step"], report["classes"]) == (9, 134)
+    assert (report["unmatched"], report["missing"]) == ([], [])
+    opened = open_run(tmp_path / "run", device=torch.device("cpu"))
+    assert isinstance(opened.recipe.task, SpellRecipe)
+    assert opened.recipe.task.charset[:3] == (" ", "l", "\u2019'\u2018")
+    weight = opened.network.state_dict()["decoder.classifier.weight"].numpy()
+    wanted = read_checkpoint(attention).read("AttentionOcr_v1/sequence_logit_fn/SQLR/softmax_w")
+    assert np.array_equal(weight.T, wanted)
+
+
+def test_a_charset_of_signs_must_have_as_many_codes_as_the_checkpoint(
+    tmp_path: Path, attention: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "charset.txt").write_text("0\ta\n1\t<nul>\n")
+    own, fsns = tmp_path / "charset.txt", write_charset(fsns_charset(), tmp_path / "fsns")
+    assert import_attention(attention, tmp_path / "run", "--alphabet", str(own)) == 1
+    assert "has 134 classes, the charset 2" in capsys.readouterr().err
+    assert import_attention(attention, tmp_path / "run", "--alphabet", str(fsns)) == 0
+
+
+def test_coordinates_that_the_weights_of_signs_do_not_know_are_told_with_what_to_set(
+    tmp_path: Path, attention: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--set", "network.coordinates=true")
+    assert import_attention(attention, tmp_path / "run", *more) == 1
+    assert "pass --set network.coordinates=false" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_inception_alone_is_where_training_starts(
+    tmp_path: Path, attention: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = read_checkpoint(attention)
+    scope = "AttentionOcr_v1/conv_tower_fn/INCE/"
+    tower = {name.removeprefix(scope): whole.read(name) for name in whole.names() if scope in name}
+    write_checkpoint(tmp_path / "inception_v3.ckpt", tower)
+    assert import_attention(tmp_path / "inception_v3.ckpt", tmp_path / "run") == 1
+    assert "--init-from" in capsys.readouterr().err.partition("hint:")[2]

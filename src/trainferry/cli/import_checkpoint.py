@@ -34,7 +34,12 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--list", action="store_true", help="show names, types and shapes, no more")
     parser.add_argument("--recipe", help="recipe of the run: a name or a .toml file")
     parser.add_argument("--to", type=Path, metavar="RUN", help="folder of the run; must be new")
-    parser.add_argument("--alphabet", type=Path, metavar="FILE", help="the ord_map.json of a CRNN")
+    parser.add_argument(
+        "--alphabet",
+        type=Path,
+        metavar="FILE",
+        help="the ord_map.json of a CRNN, or the charset file of Attention-OCR (default: FSNS's)",
+    )
     parser.add_argument(
         "--classes",
         type=Path,

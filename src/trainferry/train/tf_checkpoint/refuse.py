@@ -16,12 +16,16 @@ from trainferry.train.tf_checkpoint.guess import (
 from trainferry.train.tf_checkpoint.names import VariableNames
 from trainferry.train.tf_checkpoint.read import TensorFlowCheckpoint
 
-# Scopes of projects that have a network of the same name which computes something else.
+# Scopes of what is not imported as the recipe says, and what to do with it.
 _OTHERS = {
     "shadow/": "this is the CRNN of 2017, another architecture, which cannot be imported",
     "fp32_vars/": (
         "ResNets of the zoo's ResNet50_ID0058 are imported with --recipe resnet50_zoo, unless "
         "their `arch_type` is another than `original`"
+    ),
+    "InceptionV3/": (
+        "an Inception-v3 alone is no run, but one can start from it: "
+        "`trainferry train attention_ocr --init-from CKPT`"
     ),
 }
 

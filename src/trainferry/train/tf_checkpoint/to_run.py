@@ -17,6 +17,7 @@ from trainferry.train.build import build_network
 from trainferry.train.checkpoint import Checkpoint, list_checkpoints, save_checkpoint
 from trainferry.train.data.words.alphabet import Alphabet
 from trainferry.train.optimizer import freeze_untrained
+from trainferry.train.recipe.networks import AttentionOCRRecipe, CRNNRecipe, NetworkRecipe
 from trainferry.train.recipe.read import recipe_to_toml
 from trainferry.train.recipe.sections import Recipe
 from trainferry.train.recipe.tasks import RecogniseRecipe, WordPicture
@@ -155,10 +156,21 @@ def _check_shapes(
         if wanted != tuple(value.shape):
             raise CheckpointError(
                 f"`{name}` is {tuple(value.shape)} in the checkpoint; the recipe asks for {wanted}",
-                hint="use the recipe `crnn`, or set network.channels and network.hidden with --set"
-                if recipe.network.name == "crnn"
-                else "the checkpoint is of a changed network, which cannot be imported",
+                hint=_how_to_fit(recipe.network),
             )
+
+
+def _how_to_fit(network: NetworkRecipe) -> str:
+    """Say which sizes a recipe may have got wrong: those that no name of a variable shows."""
+    if isinstance(network, CRNNRecipe):
+        return "use the recipe `crnn`, or set network.channels and network.hidden with --set"
+    if isinstance(network, AttentionOCRRecipe):
+        other = str(not network.coordinates).lower()
+        return (
+            f"pass --set network.coordinates={other}, or set network.hidden to what the weights "
+            "were trained with; the original has no coordinates"
+        )
+    return "the checkpoint is of a changed network, which cannot be imported"
 
 
 def _tensors(arrays: Mapping[str, NDArray[Any]]) -> dict[str, Tensor]:
