@@ -98,3 +98,27 @@ def test_signs_are_known_by_their_charset(
     size = ["--set", "picture.views=2", "--set", "picture.height=35", "--set", "picture.width=35"]
     assert main(["data", "check", str(data), "--processes", "1", *size]) == 0
     assert "kept" in capsys.readouterr().out
+
+
+def test_signs_without_their_charset_are_not_taken_for_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = make_sign_data(tmp_path / "signs", views=2)
+    (charset,) = data.glob("charset*.txt")
+    charset.unlink()
+    for source in (data, data / "tfrecords" / "train_1.tfrecords"):
+        assert main(["data", "check", str(source), "--processes", "1"]) == 1
+        shown = capsys.readouterr()
+        assert "no charset*.txt in" in shown.err
+        assert "alphabet" not in shown.out
+
+
+def test_splits_that_come_into_one_list_are_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = make_sign_data(tmp_path / "signs", views=2)
+    unpack = ["data", "unpack", str(data), "--to"]
+    assert main([*unpack, str(tmp_path / "all")]) == 0
+    assert "note: train, val go into one list; `--split train`" in capsys.readouterr().err
+    assert main([*unpack, str(tmp_path / "val"), "--split", "val"]) == 0
+    assert "note" not in capsys.readouterr().err

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,10 +99,23 @@ def run_unpack(arguments: argparse.Namespace) -> int:
     if holds_photos(source, arguments.split):
         return unpack_classes(arguments)
     paths = [source] if source.is_file() else find_text_records(source, arguments.split)
+    _tell_splits(paths)
     with progress_bar("records") as progress:
         report = unpack_records(paths, arguments.to, ord_map=arguments.ord_map, progress=progress)
     print_result(arguments, report.to_json(), report.summary())
     return 0
+
+
+def _tell_splits(paths: Sequence[Path]) -> None:
+    """Warn of a list in which signs or words of training and of tests stand together."""
+    first = (re.match("train|val|test", path.name) for path in paths)
+    splits = list(dict.fromkeys(match[0] for match in first if match))
+    if len(splits) > 1:
+        print(
+            f"note: {', '.join(splits)} go into one list; `--split {splits[0]}` takes one alone, "
+            "so that none is trained on that is to be scored",
+            file=sys.stderr,
+        )
 
 
 def run_check(arguments: argparse.Namespace) -> int:
@@ -117,12 +132,17 @@ def run_check(arguments: argparse.Namespace) -> int:
 
 
 def _usual_recipe(arguments: argparse.Namespace) -> str:
-    """Tell from the data what it is for: photographs by their records, signs by their charset."""
+    """Tell from the data what it is for: by their records, and signs by their charset, too."""
     from trainferry.train.data.signs.charset import find_charset
+    from trainferry.train.data.signs.records import holds_signs
 
-    if holds_photos(arguments.source, arguments.split):
+    source: Path = arguments.source
+    if holds_photos(source, arguments.split):
         return "resnet50"
-    return "crnn" if find_charset(data_folder(arguments.source)) is None else "attention_ocr"
+    if find_charset(data_folder(source)) is not None:
+        return "attention_ocr"
+    paths = [source] if source.is_file() else find_text_records(source, arguments.split)
+    return "attention_ocr" if holds_signs(paths[0]) else "crnn"
 
 
 def run_alphabet(arguments: argparse.Namespace) -> int:

@@ -271,6 +271,18 @@ def find_fsns(folder: Path, split: str) -> list[Path]:
     return []
 
 
+def holds_signs(path: Path) -> bool:
+    """Tell from its first readable record whether a file holds signs: pictures with codes."""
+    file = RecordFile(path)
+    for number in range(len(file)):
+        try:
+            record = split_example(file[number])
+        except RecordError:
+            continue
+        return b"image/encoded" in record and b"image/class" in record
+    return False
+
+
 def _bytes(record: _Record, name: bytes) -> memoryview | None:
     feature = record.get(name)
     return None if feature is None else first_bytes(feature)
