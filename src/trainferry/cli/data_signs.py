@@ -87,6 +87,27 @@ def add_fsns(commands: Subparsers) -> None:
     parser.add_argument(
         "--charset", type=Path, metavar="FILE", help="codes of the characters (default: FSNS's)"
     )
+    parser.add_argument(
+        "--views",
+        type=positive,
+        default=4,
+        metavar="N",
+        help="places for views in a picture (default: 4; train with picture.views)",
+    )
+    parser.add_argument(
+        "--side",
+        type=positive,
+        default=150,
+        metavar="PIXELS",
+        help="of a view (default: 150; train with picture.height and picture.width)",
+    )
+    parser.add_argument(
+        "--longest",
+        type=positive,
+        default=37,
+        metavar="N",
+        help="characters of a text, at most (default: 37; train with task.max_length)",
+    )
     add_processes(parser)
     parser.set_defaults(run=run_fsns)
 
@@ -94,7 +115,14 @@ def add_fsns(commands: Subparsers) -> None:
 def run_fsns(arguments: argparse.Namespace) -> int:
     from trainferry.train.data.signs.fsns import FsnsOptions, pack_fsns
 
-    options = FsnsOptions(arguments.split, arguments.charset, arguments.processes)
+    options = FsnsOptions(
+        split=arguments.split,
+        charset=arguments.charset,
+        processes=arguments.processes,
+        views=arguments.views,
+        side=arguments.side,
+        longest=arguments.longest,
+    )
     with progress_bar("signs") as progress:
         report = pack_fsns(arguments.source, arguments.to, options, progress)
     print_result(arguments, report.to_json(), report.summary())

@@ -77,7 +77,10 @@ def test_what_cannot_be_packed_is_listed_and_the_others_go_on(tmp_path: Path) ->
         "good.png\t" + "a" * 38,
         "good.png\tRue ž",
         "good.png",
+        "good.png\t  ",
         "a|b|c|d|e\tRue",
+        "\tRue",
+        "good.png|\tRue",
     )
     (tmp_path / "gt.tsv").write_text("\n".join(lines), encoding="utf-8")
     report = pack_fsns(tmp_path, tmp_path / "out", FsnsOptions())
@@ -89,12 +92,13 @@ def test_what_cannot_be_packed_is_listed_and_the_others_go_on(tmp_path: Path) ->
         "path outside the folder": 1,
         "too long": 1,
         "unknown character": 1,
-        "no text": 1,
+        "no text": 2,
+        "no file": 2,
         "too many views": 1,
     }
     listed = (tmp_path / "out" / "tfrecords" / "train_1.skipped.tsv").read_text(encoding="utf-8")
     assert "five.png\twrong size: 750 x 150" in listed
-    assert report.to_json()["skipped"] == 8
+    assert report.to_json()["skipped"] == 11
 
 
 def test_nothing_packed_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
@@ -135,3 +139,33 @@ def test_the_32_real_pictures_go_all_the_way(shared: Path, tmp_path: Path) -> No
     signs = read(tmp_path / "out", "test")
     assert [signs.text(number) for number in range(32)] == texts
     assert fsns_charset() == signs.charset
+
+
+def test_any_number_of_views_of_any_size_and_longer_texts_can_be_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "strip.png").write_bytes(encode_png(plain(80, 480, 90)))
+    (tmp_path / "view.png").write_bytes(encode_png(plain(40, 40, 200)))
+    (tmp_path / "gt.tsv").write_text(
+        f"strip.png\t{'a' * 38}\n{'|'.join(['view.png'] * 5)}\tRue\n", encoding="utf-8"
+    )
+    options = FsnsOptions(views=6, side=80, longest=40)
+    report = pack_fsns(tmp_path, tmp_path / "out", options)
+    assert dict(report.views) == {6: 1, 5: 1}
+    paths = find_signs(tmp_path / "out", "train")
+    charset = read_charset(tmp_path / "out")
+    signs = SignRecords(paths, charset, views=6, height=80, view_width=80, length=40)
+    first, second = signs.sample(0), signs.sample(1)
+    assert (first.text, first.present) == ("a" * 38, 6)
+    assert first.codes.shape == (40,)
+    assert second.present == 5
+    assert (second.picture[:, :400] == 200).all()
+    assert second.picture[:, 400:].std() > 60
+
+
+def test_a_wide_photograph_can_be_the_only_view(tmp_path: Path) -> None:
+    (tmp_path / "wide.png").write_bytes(encode_png(plain(100, 300, 200)))
+    (tmp_path / "gt.tsv").write_text("wide.png\tRue\n", encoding="utf-8")
+    pack_fsns(tmp_path, tmp_path / "out", FsnsOptions(views=1))
+    paths = find_signs(tmp_path / "out", "train")
+    sign = SignRecords(paths, read_charset(tmp_path / "out"), views=1).sample(0)
+    assert (sign.picture[60:90] == 200).all()
+    assert sign.present == 1

@@ -20,7 +20,13 @@ import numpy as np
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.pack import PLACE, path_inside, skip_list
 from trainferry.train.data.pictures import Picture, decode_picture, encode_png
-from trainferry.train.data.signs.charset import Charset, fsns_charset, read_charset, write_charset
+from trainferry.train.data.signs.charset import (
+    LONGEST_TEXT,
+    Charset,
+    fsns_charset,
+    read_charset,
+    write_charset,
+)
 from trainferry.train.data.signs.records import SIDE, VIEWS, build_sign
 from trainferry.train.data.signs.views import place_views
 from trainferry.train.data.tfrecord import RecordWriter, count_files, has_records
@@ -36,11 +42,18 @@ _KEPT_AS_THEY_ARE = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n")
 
 @dataclass(frozen=True)
 class FsnsOptions:
-    """How a folder of views becomes records."""
+    """How a folder of views becomes records.
+
+    Pictures of `views` squares, `side` pixels wide, and texts up to `longest` characters; FSNS's
+    if nothing else is said.
+    """
 
     split: str = "train"
     charset: Path | None = None
     processes: int = 1
+    views: int = VIEWS
+    side: int = SIDE
+    longest: int = LONGEST_TEXT
 
 
 @dataclass
@@ -102,6 +115,7 @@ def pack_fsns(
             source,
             folder / PLACE / f"{options.split}_{number}.tfrecords",
             charset,
+            options,
             tuple(lines[start : start + _SIGNS_PER_SHARD]),
         )
         for number, start in enumerate(range(0, len(lines), _SIGNS_PER_SHARD), 1)
@@ -118,9 +132,11 @@ def pack_fsns(
     return report
 
 
-def join_views(views: list[Picture], seed: int) -> Picture:
+def join_views(
+    views: list[Picture], seed: int, *, places: int = VIEWS, side: int = SIDE
+) -> Picture:
     """Put views side by side, each whole in its square; what they do not cover is noise."""
-    return place_views(views, places=VIEWS, height=SIDE, width=SIDE, seed=seed)
+    return place_views(views, places=places, height=side, width=side, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -128,6 +144,7 @@ class _Job:
     source: Path
     target: Path
     charset: Charset
+    options: FsnsOptions
     lines: tuple[str, ...]
 
 
@@ -141,11 +158,11 @@ def _pack(job: _Job) -> FsnsReport:
         for line in job.lines:
             names, text, *_ = [*line.split("\t"), ""]
             try:
-                encoded, present = _read_sign(job.source, names, text, job.charset)
+                encoded, present = _read_sign(job, names, text)
             except _SkippedError as error:
                 report.skipped.append((names, str(error)))
                 continue
-            writer.write(build_sign(encoded, text, job.charset, present))
+            writer.write(_build(job, encoded, text, present))
             report.views[present] += 1
         if report.skipped:
             listed = "".join(f"{name}\t{reason}\n" for name, reason in report.skipped)
@@ -153,43 +170,49 @@ def _pack(job: _Job) -> FsnsReport:
     return report
 
 
-def _read_sign(source: Path, names: str, text: str, charset: Charset) -> tuple[bytes, int]:
+def _build(job: _Job, encoded: bytes, text: str, present: int) -> bytes:
+    views, side, longest = job.options.views, job.options.side, job.options.longest
+    return build_sign(encoded, text, job.charset, present, views, side=side, length=longest)
+
+
+def _read_sign(job: _Job, names: str, text: str) -> tuple[bytes, int]:
     """Return the encoded picture and how many views it shows."""
-    if not text:
+    charset, views = job.charset, job.options.views
+    if not text.strip():
         raise _SkippedError("no text: the line needs `file<TAB>text`")
     try:
-        charset.padded(text)
+        charset.padded(text, job.options.longest)
     except DataError as error:
         kind = "unknown character" if charset.unknown(text) else "too long"
         raise _SkippedError(f"{kind}: {error}") from None
     files = names.split(BETWEEN_VIEWS)
-    if len(files) > VIEWS:
-        raise _SkippedError(f"too many views: {len(files)}, a sign has up to {VIEWS}")
-    pictures = [_read_picture(source, name) for name in files]
-    if len(files) > 1 or _is_one_view(pictures[0][1]):
-        joined = join_views([picture for _, picture in pictures], zlib.crc32(names.encode()))
-        return encode_png(joined), len(files)
-    return _keep_strip(*pictures[0])
+    if len(files) > views:
+        raise _SkippedError(f"too many views: {len(files)}, a sign has up to {views}")
+    pictures = [_read_picture(job.source, name) for name in files]
+    if len(files) > 1 or _is_one_view(pictures[0][1], views):
+        shown, seed = [picture for _, picture in pictures], zlib.crc32(names.encode())
+        return encode_png(join_views(shown, seed, places=views, side=job.options.side)), len(files)
+    return _keep_strip(*pictures[0], views, job.options.side)
 
 
-def _keep_strip(data: bytes, picture: Picture) -> tuple[bytes, int]:
+def _keep_strip(data: bytes, picture: Picture, views: int, side: int) -> tuple[bytes, int]:
     """Return a strip of views as it is, or raise when it is none."""
     height, width = picture.shape[:2]
-    if (height, width) != (SIDE, SIDE * VIEWS):
+    if (height, width) != (side, side * views):
         raise _SkippedError(
-            f"wrong size: {width} x {height}; {VIEWS} views of {SIDE} x {SIDE} side by side "
-            f"are {SIDE * VIEWS} x {SIDE}"
+            f"wrong size: {width} x {height}; {views} views of {side} x {side} side by side "
+            f"are {side * views} x {side}"
         )
     kept = data if data.startswith(_KEPT_AS_THEY_ARE) else encode_png(picture)
-    present = VIEWS
-    while present > 1 and _is_noise(picture[:, (present - 1) * SIDE : present * SIDE]):
+    present = views
+    while present > 1 and _is_noise(picture[:, (present - 1) * side : present * side]):
         present -= 1
     return kept, present
 
 
-def _is_one_view(picture: Picture) -> bool:
-    """Tell whether a picture is far from a strip: a photograph, not four of them."""
-    return picture.shape[1] < 2 * picture.shape[0]
+def _is_one_view(picture: Picture, views: int) -> bool:
+    """Tell whether a picture is far from a strip: a photograph, not several of them."""
+    return views == 1 or picture.shape[1] < 2 * picture.shape[0]
 
 
 def _is_noise(view: Picture) -> bool:
@@ -202,6 +225,8 @@ def _is_noise(view: Picture) -> bool:
 
 
 def _read_picture(source: Path, name: str) -> tuple[bytes, Picture]:
+    if not name:
+        raise _SkippedError("no file: the line needs `file<TAB>text`")
     path = path_inside(source, name)
     if path is None:
         raise _SkippedError(f"path outside the folder: {name}")
