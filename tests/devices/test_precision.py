@@ -11,6 +11,7 @@ from trainferry.devices.precision import (
     Precision,
     autocast,
     check_precision,
+    warn_of_precision,
 )
 
 FORMATS = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
@@ -62,3 +63,15 @@ def test_whole_numbers_and_doubles_are_left_alone(device: torch.device) -> None:
 def test_every_precision_can_be_had_here(device: torch.device) -> None:
     for precision in PRECISIONS:
         check_precision(device, precision)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_slow_products_of_a_cpu_are_told_with_what_to_set(
+    device: torch.device, precision: Precision
+) -> None:
+    note = warn_of_precision(device, precision)
+    if device.type == "cpu" and precision == "fp16":
+        assert note is not None
+        assert "--set precision.name=fp32" in note
+    else:
+        assert note is None

@@ -59,3 +59,13 @@ def check_precision(device: torch.device, precision: Precision) -> None:
             f"{torch.cuda.get_device_name(device)} cannot compute in bf16",
             hint="use precision fp16 with loss scaling, or fp32",
         )
+
+
+def warn_of_precision(device: torch.device, precision: Precision) -> str | None:
+    """Say what a device computes rightly but slowly; None for nothing."""
+    if precision == "fp16" and device.type == "cpu":
+        return (
+            "fp16 takes most CPUs several times as long as fp32; for fp32: "
+            "--set precision.name=fp32 --set precision.loss_scale=none"
+        )
+    return None

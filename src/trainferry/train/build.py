@@ -22,7 +22,7 @@ from trainferry.devices.device import (
 )
 from trainferry.devices.jpeg import check_decoder
 from trainferry.devices.loss_scale import LossScale, LossScaleOptions
-from trainferry.devices.precision import check_precision
+from trainferry.devices.precision import check_precision, warn_of_precision
 from trainferry.errors import CheckpointError, UsageError
 from trainferry.train import photos, signs, words
 from trainferry.train.averaging import WeightAverage
@@ -66,6 +66,8 @@ def build_run(
     """
     check_split(recipe, group.ranks)
     recipe = _on_device(recipe, data, device)
+    if note := warn_of_precision(device, recipe.precision.name):
+        say(note)
     source = _training_source(recipe, data, say, group)
     recipe = in_steps(recipe, len(source))
     group.ask_first(lambda: check_folder(folder, recipe, len(source)))

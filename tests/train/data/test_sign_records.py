@@ -160,3 +160,23 @@ def test_the_real_records_decode_to_their_texts(shared: Path, tmp_path: Path) ->
         assert charset.decode(sample.codes) == sample.text
         assert sample.picture.shape == (150, 600, 3)
         assert sample.present == 4
+
+
+@pytest.mark.parametrize(
+    ("shape", "hint"),
+    [
+        ((150, 750), "picture.views=5, picture.height=150 and picture.width=150"),
+        ((100, 600), "picture.views=6, picture.height=100 and picture.width=100"),
+        ((100, 650), "as many views of that size, or make"),
+    ],
+)
+def test_the_views_that_a_picture_may_have_are_told(
+    tmp_path: Path, shape: tuple[int, int], hint: str
+) -> None:
+    encoded = encode_png(np.zeros((*shape, 3), np.uint8))
+    write_records(tmp_path / "train_1.tfrecords", [build_sign(encoded, "Rue", fsns_charset(), 1)])
+    with pytest.raises(RecordError) as caught:
+        SignRecords([tmp_path / "train_1.tfrecords"], fsns_charset())
+    assert hint in caught.value.hint
+    assert (", 5 views;" in str(caught.value)) == (shape == (150, 750))
+    assert ", 4 views;" not in str(caught.value)

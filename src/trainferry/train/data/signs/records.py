@@ -140,13 +140,21 @@ class SignRecords:
         picture = decode_picture(data)
         height, width = picture.shape[:2]
         if (height, width) != (self.height, self.width):
-            views = f", {width // self.view_width} views" if width % self.view_width == 0 else ""
-            raise RecordError(
-                f"a picture is {width} x {height}{views}; {self.views} views of "
-                f"{self.view_width} x {self.height} side by side are {self.width} x {self.height}",
-                hint="use a recipe with as many views of that size, or make the records again",
-            )
+            raise self._wrong_size(width, height)
         return picture
+
+    def _wrong_size(self, width: int, height: int) -> RecordError:
+        views, rest = divmod(width, self.view_width)
+        shown = f", {views} views" if not rest and height == self.height else ""
+        views, rest = divmod(width, height)
+        told = f"picture.views={views}, picture.height={height} and picture.width={height}"
+        return RecordError(
+            f"a picture is {width} x {height}{shown}; {self.views} views of "
+            f"{self.view_width} x {self.height} side by side are {self.width} x {self.height}",
+            hint="use a recipe with as many views of that size"
+            + (f" (perhaps {told})" if views and not rest else "")
+            + ", or make the records again",
+        )
 
     def _read_codes(self, record: _Record) -> list[int]:
         """Return the codes up to the first null; made from the text where there are none."""
