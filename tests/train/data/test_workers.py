@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Generator
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
@@ -22,6 +23,7 @@ def test_a_second_ctrl_c_leaves_no_worker_behind(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(ProcessPoolExecutor, "shutdown", stopped_once)
     results = map_in_processes(abs, [-1, -2, -3], 2)
+    assert isinstance(results, Generator)
     assert next(results) == 1
     with pytest.raises(KeyboardInterrupt):
         results.throw(KeyboardInterrupt())
