@@ -14,9 +14,18 @@ _LEAVES = frozenset(
         *("id", "attr", "arg", "asname", "module", "level", "kind", "conversion"),
     )
 )
-_PARTS: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 _Node = TypeVar("_Node", bound=ast.AST)
 _NOT_PLACED = (0, 0)
+
+
+class _Parts(dict[type[ast.AST], tuple[str, ...]]):
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        parts = self[kind] = tuple(field for field in kind._fields if field not in _LEAVES)
+        return parts
+
+
+# The fields of each kind of node that can hold other nodes.
+PARTS = _Parts({ast.Constant: ()})
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
@@ -25,8 +34,7 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
     while todo:
         node = todo.popleft()
         yield node
-        parts = _PARTS.get(type(node))
-        for part in _parts(type(node)) if parts is None else parts:
+        for part in PARTS[type(node)]:
             value = getattr(node, part, None)
             if isinstance(value, list):
                 todo.extend([item for item in value if isinstance(item, ast.AST)])
@@ -50,8 +58,7 @@ class Nodes:
             if some is None:
                 some = by_kind[kind] = []
             some.append(node)
-            parts = _PARTS.get(kind)
-            for part in _parts(kind) if parts is None else parts:
+            for part in PARTS[kind]:
                 value = getattr(node, part, None)
                 if isinstance(value, list):
                     for item in value:
@@ -81,11 +88,6 @@ class Nodes:
             if _place(found[index]) >= end:
                 break
             yield found[index]
-
-
-def _parts(kind: type[ast.AST]) -> tuple[str, ...]:
-    parts = _PARTS[kind] = tuple(field for field in kind._fields if field not in _LEAVES)
-    return parts
 
 
 def _place(node: ast.AST) -> tuple[int, int]:

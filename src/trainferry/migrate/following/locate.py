@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import bisect
 
+from trainferry.migrate.nodes import PARTS
+
 _Span = tuple[int, int, int, int]
-_LEAVES = frozenset(("ctx", "op", "ops", "type_ignores", "type_comment", "simple", "is_async"))
-_PARTS: dict[type[ast.AST], tuple[str, ...]] = {}
 
 
 def way_to(tree: ast.Module, node: ast.AST) -> list[ast.AST]:
@@ -29,11 +29,7 @@ def way_to(tree: ast.Module, node: ast.AST) -> list[ast.AST]:
 
 
 def _part_around(node: ast.AST, span: _Span, wanted: ast.AST) -> ast.AST | None:
-    kind = type(node)
-    names = _PARTS.get(kind)
-    if names is None:
-        names = _PARTS[kind] = tuple(one for one in kind._fields if one not in _LEAVES)
-    for name in names:
+    for name in PARTS[type(node)]:
         part = getattr(node, name, None)
         if isinstance(part, list):
             if len(part) > 4 and isinstance(part[0], ast.stmt):
