@@ -10,11 +10,13 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence, Set
 
 from trainferry.migrate.library import canonical_name, is_tensorflow
-from trainferry.migrate.modules import Own, Place
+from trainferry.migrate.naming.expressions import first_name
+from trainferry.migrate.naming.file_scopes import FileScopes
+from trainferry.migrate.naming.modules import Own, Place
+from trainferry.migrate.naming.resolve import Resolver
+from trainferry.migrate.naming.scan import scan_scopes
+from trainferry.migrate.naming.scopes import Scope
 from trainferry.migrate.read import Source
-from trainferry.migrate.resolve import Resolver
-from trainferry.migrate.scan import first_name, scan_scopes
-from trainferry.migrate.scopes import FileScopes, Scope
 
 
 def resolve_project(

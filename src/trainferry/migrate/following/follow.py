@@ -43,8 +43,8 @@ from trainferry.migrate.following.things import (
     Value,
     merged,
 )
-from trainferry.migrate.modules import Place as ModulePlace
 from trainferry.migrate.names import Names
+from trainferry.migrate.naming.modules import Place as ModulePlace
 from trainferry.migrate.read import Source
 
 _ASKED = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)

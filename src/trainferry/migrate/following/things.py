@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from trainferry.migrate.following.flow import Function, Place
-from trainferry.migrate.modules import Place as ModulePlace
+from trainferry.migrate.naming.modules import Place as ModulePlace
 from trainferry.migrate.read import Source
 
 Origin: TypeAlias = tuple[Source, ast.expr]

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from trainferry.migrate.library import canonical_name
-from trainferry.migrate.modules import Own, Place
+from trainferry.migrate.naming.modules import Own, Place
 
 
 class Mark(Enum):

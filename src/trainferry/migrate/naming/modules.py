@@ -49,20 +49,14 @@ class OwnModules:
     def file_at(self, place: Place) -> PurePosixPath | None:
         return self._files.get(place)
 
-    def find_relative(self, parts: Place, level: int, path: PurePosixPath) -> Own | None:
-        """What `from ..parts import` means in the file `path`; None when it is not here."""
-        folder = path.parent.parts
-        if level - 1 > len(folder):
-            return None
-        place = folder[: len(folder) - (level - 1)] + parts
-        return Own((place,)) if self.has(place) else None
-
-    def find_absolute(self, parts: Place, path: PurePosixPath) -> Own | str | None:
-        """What `import parts` means in the file `path`.
+    def find(self, parts: Place, level: int, path: PurePosixPath) -> Own | str | None:
+        """What `from ..parts import` means in the file `path`; for `import parts`, level is 0.
 
         A string is the path of a library; None is a part of the project that is not here
         (generated, or not readable).
         """
+        if level:
+            return self._find_relative(parts, level, path)
         key = (parts, path.parent.parts)
         if key not in self._found:
             self._found[key] = self._find_absolute(parts, path)
@@ -70,6 +64,13 @@ class OwnModules:
         if isinstance(found, Own) and found.places == (place_of(path),):
             return ".".join(parts)  # no file imports itself: another module has the same name
         return found
+
+    def _find_relative(self, parts: Place, level: int, path: PurePosixPath) -> Own | None:
+        folder = path.parent.parts
+        if level - 1 > len(folder):
+            return None
+        place = folder[: len(folder) - (level - 1)] + parts
+        return Own((place,)) if self.has(place) else None
 
     def _find_absolute(self, parts: Place, path: PurePosixPath) -> Own | str | None:
         homes = self._possible_homes(parts[0], path)

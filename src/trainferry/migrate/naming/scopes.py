@@ -1,4 +1,4 @@
-"""Lexical scopes: what each name of a file is bound to, and where names are used.
+"""Lexical scopes: what each name of a file is bound to, and the use of one.
 
 Order of execution is not followed. A scope's name stands for all its bindings together; whoever
 asks decides whether they agree.
@@ -7,8 +7,6 @@ asks decides whether they agree.
 from __future__ import annotations
 
 import ast
-import functools
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 
@@ -89,43 +87,3 @@ class Use(NamedTuple):
     expression: ast.expr
     name: ast.Name
     scope: Scope
-
-
-@dataclass(frozen=True, eq=False)
-class FileScopes:
-    """What one pass over a file found; uses and calls only of names that may be a library's."""
-
-    module: Scope
-    uses: tuple[Use, ...]
-    calls: tuple[ast.Call, ...]
-    scope_of: dict[ast.Name, Scope]
-    exported: frozenset[str] | None  # `__all__`; None when there is none
-    exports_are_known: bool
-    scopes: tuple[Scope, ...]
-    # What rules look at without asking for a name.
-    attribute_calls: dict[str, tuple[ast.Call, ...]]  # every `….name(…)`, by name
-    name_calls: dict[str, tuple[ast.Call, ...]]  # every `name(…)`, by name
-    all_uses: tuple[Use, ...]  # of any name, in no order
-    functions: tuple[ast.FunctionDef | ast.AsyncFunctionDef, ...]
-    classes: tuple[ast.ClassDef, ...]
-    imports: tuple[ast.Import | ast.ImportFrom, ...]
-    stores: tuple[ast.Assign | ast.AugAssign | ast.AnnAssign, ...]  # to attributes and items
-
-    @functools.cached_property
-    def mentions(self) -> dict[str, tuple[ast.expr, ...]]:
-        """Uses that are no calls, by their last names."""
-        called = {call.func for calls in self.attribute_calls.values() for call in calls}
-        called |= {call.func for calls in self.name_calls.values() for call in calls}
-        found: dict[str, list[ast.expr]] = {}
-        for node, _, _ in self.all_uses:
-            if node not in called:
-                found.setdefault(_last_name(node), []).append(node)
-        return {name: tuple(nodes) for name, nodes in found.items()}
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Call):  # getattr(x, "name")
-        return str(getattr(node.args[1], "value", ""))
-    return node.id if isinstance(node, ast.Name) else ""
