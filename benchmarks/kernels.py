@@ -22,7 +22,7 @@ from trainferry.train.kernels.fold import Padding
 from trainferry.train.kernels.lstm import read_by_time
 from trainferry.train.kernels.narrow import convolve_narrow
 from trainferry.train.kernels.norm import normalise, reference
-from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.kernels.norm_passes.values import Norm
 from trainferry.train.networks.crnn import ForgetBiasLSTM
 
 TIMES = 10  # in a graph

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from trainferry.train.kernels.bias import normalise_biased, reference
-from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.kernels.norm_passes.values import Norm
 from trainferry.train.networks.crnn import CRNN, HEIGHT
 
 pytestmark = pytest.mark.cuda

@@ -16,7 +16,7 @@ from trainferry.train.kernels import narrow, norm
 from trainferry.train.kernels.fold import Padding
 from trainferry.train.kernels.narrow import Tiles, convolve_narrow, is_narrow
 from trainferry.train.kernels.norm import normalise
-from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.kernels.norm_passes.values import Norm
 
 pytestmark = pytest.mark.cuda
 

@@ -11,9 +11,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from trainferry.train.kernels import norm_passes, rows
+from trainferry.train.kernels import rows
 from trainferry.train.kernels.norm import normalise, normalise_twice, reference
-from trainferry.train.kernels.norm_passes import Norm, counters_of
+from trainferry.train.kernels.norm_passes import backward, counters, forward, tiles
+from trainferry.train.kernels.norm_passes.counters import counters_of
+from trainferry.train.kernels.norm_passes.values import Norm
 
 pytestmark = pytest.mark.cuda
 
@@ -75,15 +77,15 @@ def test_another_launch_finishes_what_the_last_program_may_not(
     shape: tuple[int, ...],
     added: bool,
 ) -> None:
-    monkeypatch.setattr(norm_passes, "LAST_JOINS", False)
+    monkeypatch.setattr(rows.Shares, "last_can_join", lambda *_: False)
     compare(make_norm(shape[1], kernel_device), shape, rectified=True, added=added)
 
 
 def test_small_maps_are_finished_without_another_launch(
     kernel_device: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(norm_passes, "finish_statistics")
-    monkeypatch.delattr(norm_passes, "_finish_gradients")
+    monkeypatch.delattr(forward, "finish_statistics")
+    monkeypatch.delattr(backward, "_finish_gradients")
     compare(make_norm(40, kernel_device), (3, 40, 7, 7), rectified=True, added=True)
 
 
@@ -105,7 +107,7 @@ def test_groups_of_several_splits_are_joined_by_one_program(kernel_device: torch
 def test_tiles_on_their_way_change_nothing(
     kernel_device: torch.device, monkeypatch: pytest.MonkeyPatch, added: bool
 ) -> None:
-    monkeypatch.setattr(norm_passes, "_FEW", 0)
+    monkeypatch.setattr(tiles, "_FEW", 0)
     compare(make_norm(40, kernel_device), (5, 40, 10, 10), rectified=True, added=added)
 
 
@@ -139,12 +141,12 @@ def test_a_recording_keeps_no_counters_of_its_own(
     kernel_device: torch.device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     norm = make_norm(40, kernel_device)
-    monkeypatch.setattr(norm_passes, "is_recording", lambda _: True)
+    monkeypatch.setattr(counters, "is_recording", lambda _: True)
     first = counters_of(norm)
     assert counters_of(norm) is not first
     monkeypatch.undo()
     kept = counters_of(norm)
-    monkeypatch.setattr(norm_passes, "is_recording", lambda _: True)
+    monkeypatch.setattr(counters, "is_recording", lambda _: True)
     assert counters_of(norm) is kept
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from trainferry.train.kernels import norm as norms
-from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.kernels.norm_passes.values import Norm
 
 
 def normalise_biased(features: Tensor, bias: Tensor, norm: Norm, *, rectified: bool) -> Tensor:

@@ -14,18 +14,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from trainferry.train.kernels.norm_passes import (
-    Ledger,
-    Maps,
-    Norm,
-    Parts,
-    correct,
-    counters_of,
-    finish_statistics,
-    sum_up,
-    take_gradients,
-    transform,
-)
+from trainferry.train.kernels.norm_passes.backward import correct, take_gradients
+from trainferry.train.kernels.norm_passes.counters import counters_of
+from trainferry.train.kernels.norm_passes.forward import finish_statistics, sum_up, transform
+from trainferry.train.kernels.norm_passes.values import Ledger, Maps, Norm, Parts
 from trainferry.train.kernels.rows import in_rows
 
 

@@ -21,16 +21,14 @@ from torch.nn import functional
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from trainferry.devices.lanes import current_lane
-from trainferry.train.kernels.norm_passes import (
-    Maps,
-    Norm,
-    counters_of,
+from trainferry.train.kernels.norm_passes.backward import (
     gradient_of_features,
     take_gradients,
     take_rectified,
-    take_statistics,
-    transform,
 )
+from trainferry.train.kernels.norm_passes.counters import counters_of
+from trainferry.train.kernels.norm_passes.forward import take_statistics, transform
+from trainferry.train.kernels.norm_passes.values import Maps, Norm
 from trainferry.train.kernels.rows import in_rows
 
 # Number formats the kernels read and write; their sums are fp32.

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from trainferry.train.kernels.dense import GrowingMap
 from trainferry.train.kernels.max_pool import Windows
-from trainferry.train.kernels.norm_passes import Norm as KernelNorm
+from trainferry.train.kernels.norm_passes.values import Norm as KernelNorm
 from trainferry.train.kernels.spread import mean_of_squares
 from trainferry.train.networks.layers import (
     DebiasedNorm,

@@ -27,7 +27,7 @@ from trainferry.train.kernels.fold import Padding, convolve_folded, folds
 from trainferry.train.kernels.joined import join
 from trainferry.train.kernels.max_pool import Windows
 from trainferry.train.kernels.mean_pool import mean_of_neighbours
-from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.kernels.norm_passes.values import Norm
 from trainferry.train.kernels.rows import new_rows
 from trainferry.train.networks.convolve import LateConvolution
 from trainferry.train.networks.layers import (

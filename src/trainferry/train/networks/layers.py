@@ -15,7 +15,7 @@ from trainferry.train.kernels.fold import Padding, convolve_folded, folds
 from trainferry.train.kernels.max_pool import Windows
 from trainferry.train.kernels.narrow import convolve_narrow, is_narrow
 from trainferry.train.kernels.norm import FORMATS, normalise, normalise_twice
-from trainferry.train.kernels.norm_passes import Norm
+from trainferry.train.kernels.norm_passes.values import Norm
 from trainferry.train.networks.convolve import LateConvolution, convolve_behind
 from trainferry.train.networks.pool import max_pool
 
