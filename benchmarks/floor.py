@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from torch.utils.hooks import RemovableHandle
 
 from trainferry.train.build import synthetic_run
-from trainferry.train.networks.inception_v3 import ViewNorm
 from trainferry.train.networks.layers import DebiasedNorm
+from trainferry.train.networks.view_norm import ViewNorm
 from trainferry.train.recipe.read import read_recipe
 
 CASES = (

@@ -95,7 +95,7 @@ def _count(name: str) -> Network:
     from torch import nn
 
     from trainferry.train.build import build_network, without_data
-    from trainferry.train.networks.inception_v3 import ViewNorm
+    from trainferry.train.networks.view_norm import ViewNorm
     from trainferry.train.recipe.read import read_recipe
 
     recipe, _ = without_data(read_recipe(name, []))

@@ -26,8 +26,8 @@ from trainferry.train.data.batch import Batch
 from trainferry.train.gradients import GradientMean
 from trainferry.train.journal import Evaluated, Event, Logged
 from trainferry.train.loop import resume, train
-from trainferry.train.networks.inception_v3 import ViewNorm
 from trainferry.train.networks.layers import DebiasedNorm
+from trainferry.train.networks.view_norm import ViewNorm
 from trainferry.train.norms import synchronise_norms
 from trainferry.train.run import Run
 from trainferry.train.step import step_seed, train_step

@@ -10,7 +10,7 @@ from PIL import Image
 
 from tests.train.sign_run import open_signs_run, write_signs
 from trainferry.errors import DataError
-from trainferry.train.networks.inception_v3 import ENDPOINTS, map_size
+from trainferry.train.networks.inception_v3_parts import ENDPOINTS, map_size
 from trainferry.train.predict.attention_picture import (
     Looked,
     attention_picture,

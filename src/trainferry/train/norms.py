@@ -18,8 +18,8 @@ from torch.nn import functional
 
 from trainferry.devices.collectives import Group
 from trainferry.train.networks import exact_norm
-from trainferry.train.networks.inception_v3 import ViewNorm
 from trainferry.train.networks.layers import BatchNorm, DebiasedNorm
+from trainferry.train.networks.view_norm import ViewNorm
 
 
 class OtherNorm(nn.BatchNorm2d):

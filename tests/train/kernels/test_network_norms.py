@@ -13,9 +13,10 @@ from trainferry.train.kernels.dense import GrowingMap
 from trainferry.train.networks import exact_norm, inception_v3
 from trainferry.train.networks.densenet import _DenseBlock
 from trainferry.train.networks.hrnet import _BasicBlock, _Bottleneck, _Module
-from trainferry.train.networks.inception_v3 import ViewNorm, _conv, _first, _pooled
+from trainferry.train.networks.inception_v3_parts import _conv, _first, _pooled
 from trainferry.train.networks.layers import DebiasedNorm, apply_norm, both, norm_for_kernels
 from trainferry.train.networks.resnet import Variant, Version, _Block, _Kind
+from trainferry.train.networks.view_norm import ViewNorm
 from trainferry.train.norms import OtherNorm
 
 

@@ -11,12 +11,9 @@ from trainferry.errors import DataError, RecipeError
 from trainferry.train.networks.attention_decoder import ClippedCell, Reader
 from trainferry.train.networks.attention_ocr import AttentionOCR, Views
 from trainferry.train.networks.attention_steps import StepWeights, attention_steps
-from trainferry.train.networks.inception_v3 import (
-    ENDPOINTS,
-    InceptionV3,
-    ViewNorm,
-    map_size,
-)
+from trainferry.train.networks.inception_v3 import InceptionV3
+from trainferry.train.networks.inception_v3_parts import ENDPOINTS, map_size
+from trainferry.train.networks.view_norm import ViewNorm
 from trainferry.train.tf_checkpoint.names_attention_ocr import (
     attention_ocr_mappings,
     inception_mappings,

@@ -20,7 +20,8 @@ from torch import Tensor, nn
 from trainferry.devices.lanes import side_by_side
 from trainferry.errors import DataError
 from trainferry.train.networks.attention_decoder import AttentionDecoder, Links, Reader
-from trainferry.train.networks.inception_v3 import InceptionV3, map_size
+from trainferry.train.networks.inception_v3 import InceptionV3
+from trainferry.train.networks.inception_v3_parts import map_size
 from trainferry.train.networks.layers import is_watched
 from trainferry.train.networks.slice_decoder import SliceDecoder
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from trainferry.errors import RecipeError
 from trainferry.train.networks.densenet import LAYERS
-from trainferry.train.networks.inception_v3 import ENDPOINTS
+from trainferry.train.networks.inception_v3_parts import ENDPOINTS
 from trainferry.train.networks.resnet import BLOCKS
 from trainferry.train.recipe.networks import (
     AttentionOCRRecipe,

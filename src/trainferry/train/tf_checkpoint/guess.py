@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trainferry.train.networks.densenet import LAYERS
-from trainferry.train.networks.inception_v3 import ENDPOINTS, convolutions_up_to
+from trainferry.train.networks.inception_v3_parts import ENDPOINTS, convolutions_up_to
 from trainferry.train.networks.resnet import BLOCKS
 from trainferry.train.recipe.networks import (
     AttentionOCRRecipe,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trainferry.train.networks.inception_v3 import convolutions_up_to
+from trainferry.train.networks.inception_v3_parts import convolutions_up_to
 from trainferry.train.tf_checkpoint.layout import AS_IS, LSTM_BIAS, LSTM_KERNEL, MATRIX, Layout
 from trainferry.train.tf_checkpoint.mapping import (
     TensorMapping,
