@@ -8,12 +8,23 @@ Feature  { oneof { BytesList = 1; FloatList = 2; Int64List = 3; } }  each: repea
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from trainferry.errors import DataError, RecordError
+from trainferry.train.data.protobuf import (
+    FIXED32,
+    LENGTH,
+    VARINT,
+    broken,
+    encode_varint,
+    field_of,
+    fields,
+    messages,
+    read_field,
+    varints,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -24,7 +35,6 @@ Scalar: TypeAlias = bytes | str | int | float
 _BYTES_LIKE = (bytes, bytearray, memoryview)
 _BYTES, _FLOATS, _INTEGERS = 1, 2, 3
 _FIELD_1, _FIELD_2 = 0x0A, 0x12
-_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
 def parse_example(data: Buffer) -> dict[str, FeatureValues]:
@@ -76,8 +86,8 @@ def build_example(features: Mapping[str, Scalar | Sequence[Scalar]]) -> bytes:
     entries: list[bytes] = []
     for name in sorted(features):
         feature = _encode_values(name, features[name])
-        entries += _field_of((*_field_of((name.encode(),)), *_field_of(feature, 2)))
-    return b"".join(_field_of(entries))
+        entries += field_of((*field_of((name.encode(),)), *field_of(feature, 2)))
+    return b"".join(field_of(entries))
 
 
 def _split_usual(view: memoryview) -> dict[bytes, memoryview] | None:
@@ -151,8 +161,8 @@ def _short_varint(head: bytes, position: int) -> tuple[int, int]:
 
 def _split_any(view: memoryview) -> dict[bytes, memoryview]:
     features: dict[bytes, memoryview] = {}
-    for container in _messages(view, 1):
-        for entry in _messages(container, 1):
+    for container in messages(view, 1):
+        for entry in messages(container, 1):
             name, feature = _read_entry(entry)
             features[name] = feature
     return features
@@ -162,7 +172,7 @@ def _first_value(feature: memoryview) -> memoryview | None:
     kind, parts = _read_feature(feature)
     if kind == _BYTES:
         for part in parts:
-            for value in _messages(part, 1):
+            for value in messages(part, 1):
                 return value
     return None
 
@@ -171,8 +181,8 @@ def _read_entry(entry: memoryview) -> tuple[bytes, memoryview]:
     name, feature = b"", entry[:0]
     position, end = 0, len(entry)
     while position < end:
-        number, wire, value, position = _field(entry, position)
-        if wire == _LENGTH:
+        number, wire, value, position = read_field(entry, position)
+        if wire == LENGTH:
             if number == 1:
                 name = bytes(value)
             elif number == 2:
@@ -184,8 +194,8 @@ def _read_feature(feature: memoryview) -> tuple[int, list[memoryview]]:
     kind, parts = 0, list[memoryview]()
     position, end = 0, len(feature)
     while position < end:
-        number, wire, value, position = _field(feature, position)
-        if wire == _LENGTH and number in (_BYTES, _FLOATS, _INTEGERS):
+        number, wire, value, position = read_field(feature, position)
+        if wire == LENGTH and number in (_BYTES, _FLOATS, _INTEGERS):
             if number != kind:
                 kind, parts = number, []
             parts.append(value)
@@ -195,7 +205,7 @@ def _read_feature(feature: memoryview) -> tuple[int, list[memoryview]]:
 def _decode_values(feature: memoryview) -> FeatureValues:
     kind, parts = _read_feature(feature)
     if kind == _BYTES:
-        return [bytes(value) for part in parts for value in _messages(part, 1)]
+        return [bytes(value) for part in parts for value in messages(part, 1)]
     if kind == _FLOATS:
         return _decode_floats(parts)
     return _decode_integers(parts)
@@ -204,11 +214,11 @@ def _decode_values(feature: memoryview) -> FeatureValues:
 def _decode_floats(parts: list[memoryview]) -> list[float]:
     values: list[float] = []
     for part in parts:
-        for number, wire, value in _fields(part):
-            if number != 1 or wire not in (_LENGTH, _FIXED32):
+        for number, wire, value in fields(part):
+            if number != 1 or wire not in (LENGTH, FIXED32):
                 continue
             if len(value) % 4:
-                raise _broken("a float list whose size is no multiple of four")
+                raise broken("a float list whose size is no multiple of four")
             values.extend(struct.unpack(f"<{len(value) // 4}f", value))
     return values
 
@@ -216,73 +226,14 @@ def _decode_floats(parts: list[memoryview]) -> list[float]:
 def _decode_integers(parts: list[memoryview]) -> list[int]:
     values: list[int] = []
     for part in parts:
-        for number, wire, value in _fields(part):
-            if number != 1 or wire not in (_LENGTH, _VARINT):
+        for number, wire, value in fields(part):
+            if number != 1 or wire not in (LENGTH, VARINT):
                 continue
             numbers = value.tolist()
             if numbers and max(numbers) > 127:
-                numbers = list(_varints(value))
+                numbers = list(varints(value))
             values.extend(numbers)
     return values
-
-
-def _varints(view: memoryview) -> Iterator[int]:
-    position = 0
-    while position < len(view):
-        value, position = _varint(view, position)
-        yield value - (1 << 64) if value >> 63 else value
-
-
-def _messages(view: memoryview, wanted: int) -> Iterator[memoryview]:
-    for number, wire, value in _fields(view):
-        if number == wanted and wire == _LENGTH:
-            yield value
-
-
-def _fields(view: memoryview) -> Iterator[tuple[int, int, memoryview]]:
-    position, end = 0, len(view)
-    while position < end:
-        number, wire, value, position = _field(view, position)
-        yield number, wire, value
-
-
-def _field(view: memoryview, position: int) -> tuple[int, int, memoryview, int]:
-    """Return field number, wire type, value, and where the next field starts.
-
-    The value of a varint is its own bytes.
-    """
-    tag, position = _varint(view, position)
-    wire = tag & 7
-    if wire == _LENGTH:
-        size, position = _varint(view, position)
-    elif wire == _VARINT:
-        size = _varint(view, position)[1] - position
-    elif wire in (_FIXED64, _FIXED32):
-        size = 8 if wire == _FIXED64 else 4
-    else:
-        raise _broken(f"wire type {wire}")
-    stop = position + size
-    if stop > len(view):
-        raise _broken(f"a field of {size} bytes where {len(view) - position} are left")
-    return tag >> 3, wire, view[position:stop], stop
-
-
-def _varint(view: memoryview | bytes, position: int) -> tuple[int, int]:
-    try:
-        value = view[position]
-        position += 1
-        if value < 128:
-            return value, position
-        value &= 127
-        for shift in range(7, 70, 7):
-            byte = view[position]
-            position += 1
-            value |= (byte & 127) << shift
-            if byte < 128:
-                return value & 0xFFFFFFFFFFFFFFFF, position
-    except IndexError:
-        pass
-    raise _broken("a number without an end")
 
 
 def _encode_values(name: str, values: Scalar | Sequence[Scalar]) -> Sequence[bytes]:
@@ -293,40 +244,14 @@ def _encode_values(name: str, values: Scalar | Sequence[Scalar]) -> Sequence[byt
     types = set(map(type, items))
     if all(issubclass(one, (*_BYTES_LIKE, str)) for one in types):
         encoded = (item.encode() if isinstance(item, str) else bytes(item) for item in items)
-        return _field_of([part for item in encoded for part in _field_of((item,))], _BYTES)
+        return field_of([part for item in encoded for part in field_of((item,))], _BYTES)
     if all(issubclass(one, Integral) for one in types):
-        packed = b"".join(map(_encode_varint, map(int, items)))
-        return _field_of(_field_of((packed,)), _INTEGERS)
+        packed = b"".join(map(encode_varint, map(int, items)))
+        return field_of(field_of((packed,)), _INTEGERS)
     if all(issubclass(one, Real) for one in types):
-        return _field_of(_field_of((struct.pack(f"<{len(items)}f", *items),)), _FLOATS)
+        return field_of(field_of((struct.pack(f"<{len(items)}f", *items),)), _FLOATS)
     kinds = ", ".join(sorted(one.__name__ for one in types))
     raise DataError(
         f"the feature `{name}` holds {kinds}",
         hint="a feature is bytes or text, or whole numbers, or floats: one kind for all values",
-    )
-
-
-def _field_of(parts: Sequence[bytes], number: int = 1) -> list[bytes]:
-    """Put tag and length before the parts: joined once at the end, a picture is copied once."""
-    size = sum(map(len, parts))
-    return [_encode_varint(number << 3 | _LENGTH), _encode_varint(size), *parts]
-
-
-@lru_cache(maxsize=1024)
-def _encode_varint(value: int) -> bytes:
-    if not -(1 << 63) <= value < 1 << 63:
-        raise DataError(f"{value} does not fit 64 bits", hint="use smaller numbers in a feature")
-    value &= 0xFFFFFFFFFFFFFFFF
-    encoded = bytearray()
-    while value > 127:
-        encoded.append(value & 127 | 128)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-def _broken(what: str) -> RecordError:
-    return RecordError(
-        f"the record is no tf.train.Example: it has {what}",
-        hint="make the record file again, or run `trainferry data check` to list such records",
     )
