@@ -19,8 +19,8 @@ from PIL import Image, ImageDraw
 
 from trainferry.errors import DataError
 from trainferry.train.data.pictures import Picture
+from trainferry.train.data.render.picture_text import fit_text, font_for
 from trainferry.train.data.whole_file import write_whole
-from trainferry.train.predict.picture_text import fit_text, font_for
 from trainferry.train.predict.reader import Reader
 from trainferry.train.tasks.spell import read_signs
 

@@ -14,9 +14,9 @@ from trainferry.errors import DataError
 from trainferry.train.build import OpenRun
 from trainferry.train.data.batches import Source
 from trainferry.train.data.pictures import Picture
+from trainferry.train.data.render.picture_text import drawable, fit_text, font_for
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.predict.answers import plain_decoding
-from trainferry.train.predict.picture_text import drawable, fit_text, font_for
 from trainferry.train.predict.reader import first_samples, run_reader
 
 COLUMNS = 5

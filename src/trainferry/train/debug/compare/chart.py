@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from PIL import Image, ImageDraw
 
-from trainferry.train.predict.picture_text import fit_text, font_for
+from trainferry.train.data.render.picture_text import fit_text, font_for
 
 WIDTH, HEIGHT = 1600, 520
 _LEFT, _RIGHT, _TOP, _BOTTOM = 170, 40, 110, 80

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
+from trainferry.train.data.render.picture_text import fit_text, font_for
 from trainferry.train.data.whole_file import write_whole
-from trainferry.train.predict.picture_text import fit_text, font_for
 
 _CELL = (140, 46)
 _CAPTION = 18

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from trainferry.train.predict import picture_text
+from trainferry.train.data.render import picture_text
+from trainferry.train.data.render.picture_text import drawable, fit_text, font_for
 from trainferry.train.predict.picture_grid import Caption, draw_grid
-from trainferry.train.predict.picture_text import drawable, fit_text, font_for
 
 GREEN = (18, 129, 63)
 
