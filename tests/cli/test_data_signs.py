@@ -13,7 +13,7 @@ from trainferry.cli.data_signs import add_fsns, add_signs
 from trainferry.cli.main import main
 from trainferry.cli.parser import Parser
 from trainferry.train.data.pictures import encode_png
-from trainferry.train.data.signs.records import noise
+from trainferry.train.data.signs.views import noise
 
 pytest.importorskip("cv2")
 

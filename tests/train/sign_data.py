@@ -10,7 +10,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from trainferry.train.data.pictures import Picture, encode_png
 from trainferry.train.data.signs.charset import NULL_NAME, Charset, write_charset
-from trainferry.train.data.signs.records import build_sign, noise
+from trainferry.train.data.signs.example import build_sign
+from trainferry.train.data.signs.views import noise
 from trainferry.train.data.tfrecord import write_records
 
 LETTERS = " abcdefgh0123\u2019"

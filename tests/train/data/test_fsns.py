@@ -11,7 +11,8 @@ from trainferry.errors import DataError
 from trainferry.train.data.pictures import Picture, encode_jpeg, encode_png
 from trainferry.train.data.signs.charset import fsns_charset, read_charset
 from trainferry.train.data.signs.fsns import FsnsOptions, join_views, pack_fsns
-from trainferry.train.data.signs.records import SignRecords, find_signs, noise
+from trainferry.train.data.signs.records import SignRecords, find_signs
+from trainferry.train.data.signs.views import noise
 
 
 def plain(height: int, width: int, value: int) -> Picture:

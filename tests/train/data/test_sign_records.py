@@ -13,7 +13,9 @@ from trainferry.errors import DataError, PictureError, RecordError
 from trainferry.train.data.example import build_example, parse_example
 from trainferry.train.data.pictures import Picture, encode_jpeg, encode_png
 from trainferry.train.data.signs.charset import NULL_NAME, Charset, fsns_charset, read_charset
-from trainferry.train.data.signs.records import SignRecords, build_sign, find_signs, noise
+from trainferry.train.data.signs.example import build_sign
+from trainferry.train.data.signs.records import SignRecords, find_signs
+from trainferry.train.data.signs.views import noise
 from trainferry.train.data.tfrecord import write_records
 
 CHARSET = fsns_charset()

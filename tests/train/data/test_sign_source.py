@@ -28,7 +28,8 @@ from trainferry.train.data.pictures import encode_png
 from trainferry.train.data.signs import check as sign_check
 from trainferry.train.data.signs.charset import NULL_NAME, Charset, fsns_charset, write_charset
 from trainferry.train.data.signs.check import SignCheck, check_signs, require_enough
-from trainferry.train.data.signs.records import SignRecords, build_sign
+from trainferry.train.data.signs.example import build_sign
+from trainferry.train.data.signs.records import SignRecords
 from trainferry.train.data.signs.source import SignSource
 from trainferry.train.data.tfrecord import write_records
 from trainferry.train.networks.attention_ocr import AttentionOCR

@@ -104,7 +104,7 @@ def _rendered_words(facts: WordFacts) -> Samples:
 def _rendered_signs(facts: SignFacts) -> Samples:
     """Render signs; where the renderer cannot run, take random dots, and say so."""
     from trainferry.train.data.render.signs.make import SignsOptions, render_samples
-    from trainferry.train.data.signs.records import VIEWS
+    from trainferry.train.data.signs.example import VIEWS
 
     try:
         signs = render_samples(SignsOptions(MADE_SIGNS, split="test"))

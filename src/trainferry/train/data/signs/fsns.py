@@ -27,7 +27,7 @@ from trainferry.train.data.signs.charset import (
     read_charset,
     write_charset,
 )
-from trainferry.train.data.signs.records import SIDE, VIEWS, build_sign
+from trainferry.train.data.signs.example import SIDE, VIEWS, build_sign
 from trainferry.train.data.signs.views import place_views
 from trainferry.train.data.tfrecord import RecordWriter, count_files, has_records
 from trainferry.train.data.whole_file import write_whole

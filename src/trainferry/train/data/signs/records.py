@@ -1,18 +1,9 @@
-"""Signs in record files, as FSNS has them: views side by side, a text, and its codes.
-
-image/encoded             PNG or JPEG, RGB, the views from left to right
-image/class               int64[37]: the codes, filled up with the null
-image/unpadded_class      int64: the codes alone
-image/text                UTF-8
-image/width, height       of the picture
-image/orig_width          of the part of it that shows views; the rest is noise
-image/format              `PNG` or `JPEG`
-"""
+"""Signs in record files, as FSNS has them: views side by side, a text, and its codes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 
@@ -20,24 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainferry.errors import DataError, PictureError, RecordError
-from trainferry.train.data.example import (
-    build_example,
-    decode_text,
-    first_bytes,
-    integers,
-    split_example,
-)
+from trainferry.train.data.example import split_example
 from trainferry.train.data.pictures import Picture, decode_picture
 from trainferry.train.data.record_index import Damage
 from trainferry.train.data.signs.charset import LONGEST_TEXT, Charset
+from trainferry.train.data.signs.example import (
+    SIDE,
+    VIEWS,
+    Record,
+    choose_text,
+    count_present,
+    is_sign,
+    read_codes,
+    read_encoded,
+    read_text,
+)
 from trainferry.train.data.tfrecord import RecordFile, RecordSet, find_records
 
-VIEWS, SIDE = 4, 150
-"""Views of an FSNS picture, and the side of one in pixels."""
-
-_PNG = b"\x89PNG"
 _CHECKED = 16
-_Record = Mapping[bytes, memoryview]
 
 
 @dataclass(frozen=True)
@@ -91,8 +82,8 @@ class SignRecords:
         codes = self._read_codes(record)
         return SignSample(
             self._read_picture(record),
-            self._read_present(record),
-            self._read_text(record, codes),
+            count_present(record, self.views),
+            choose_text(record, codes, self.charset),
             np.asarray(codes + [self.charset.null] * (self.length - len(codes)), np.int64),
             self.where(number),
         )
@@ -112,7 +103,7 @@ class SignRecords:
     def text(self, number: int) -> str:
         """Return the text alone, as the codes read; no picture is decoded."""
         record = self._record(number)
-        return self._read_text(record, self._read_codes(record))
+        return choose_text(record, self._read_codes(record), self.charset)
 
     def where(self, number: int) -> str:
         return self.records.where(number)
@@ -121,7 +112,7 @@ class SignRecords:
         try:
             record = self._record(number)
             found = self._read_codes(record)
-            text = self._read_text(record, found)
+            text = choose_text(record, found, self.charset)
             picture[...] = self._read_picture(record)
         except (PictureError, RecordError):
             return None
@@ -129,15 +120,12 @@ class SignRecords:
         codes[len(found) :] = self.charset.null
         return text
 
-    def _record(self, number: int) -> _Record:
+    def _record(self, number: int) -> Record:
         which, inside = self.records.locate(number)
         return split_example(self.records.files[which][inside])
 
-    def _read_picture(self, record: _Record) -> Picture:
-        data = _bytes(record, b"image/encoded")
-        if data is None:
-            raise _missing("image/encoded")
-        picture = decode_picture(data)
+    def _read_picture(self, record: Record) -> Picture:
+        picture = decode_picture(read_encoded(record))
         height, width = picture.shape[:2]
         if (height, width) != (self.height, self.width):
             raise self._wrong_size(width, height)
@@ -156,43 +144,14 @@ class SignRecords:
             + ", or make the records again",
         )
 
-    def _read_codes(self, record: _Record) -> list[int]:
-        """Return the codes up to the first null; made from the text where there are none."""
-        found = _integers(record, b"image/class") or _integers(record, b"image/unpadded_class")
-        if found is None:
-            text = _text(record)
-            if text is None:
-                raise _missing("image/class")
-            codes = _encoded(text, self.charset)
-        else:
-            null = self.charset.null
-            codes = found[: found.index(null)] if null in found else found
-            wrong = [code for code in codes if not 0 <= code < self.charset.classes]
-            if wrong:
-                raise RecordError(
-                    f"a record has the code {wrong[0]}, the charset {self.charset.classes} codes",
-                    hint="pass the charset file that these records were made with",
-                )
+    def _read_codes(self, record: Record) -> list[int]:
+        codes = read_codes(record, self.charset)
         if len(codes) > self.length:
             raise RecordError(
                 f"a text has {len(codes)} characters, more than {self.length}",
                 hint="leave such records out, or train a network with a longer output",
             )
         return codes
-
-    def _read_text(self, record: _Record, codes: Sequence[int]) -> str:
-        """Return what the codes say, unless the record has other words for it."""
-        text = _text(record)
-        said = self.charset.decode(codes)
-        return said if text is None or self.charset.unknown(text) else self.charset.canonical(text)
-
-    def _read_present(self, record: _Record) -> int:
-        """Return how many views are there, from the left."""
-        width = _integers(record, b"image/width")
-        shown = _integers(record, b"image/orig_width")
-        if not width or not shown or width[0] < 1:
-            return self.views
-        return max(1, min(self.views, round(self.views * shown[0] / width[0])))
 
     def _check_file(self, file: RecordFile) -> None:
         looked, agreeing = 0, 0
@@ -202,7 +161,7 @@ class SignRecords:
             except RecordError:
                 continue
             if not looked:
-                if b"image/encoded" not in record:
+                if not is_sign(record):
                     raise _no_signs(file.path, record)
                 self._check_size(record)
             looked += 1
@@ -213,50 +172,19 @@ class SignRecords:
                 hint="pass the charset file that these records were made with",
             )
 
-    def _check_size(self, record: _Record) -> None:
+    def _check_size(self, record: Record) -> None:
         try:
             self._read_picture(record)
         except PictureError:
             return  # told where that sample is used
 
-    def _agrees(self, record: _Record) -> bool:
+    def _agrees(self, record: Record) -> bool:
         try:
-            text = _text(record)
+            text = read_text(record)
             codes = self._read_codes(record)
             return text is None or codes == self.charset.encode(text)
         except DataError:
             return False
-
-
-def noise(height: int, width: int, generator: np.random.Generator) -> Picture:
-    """Return what FSNS shows where nothing was photographed: every value equally likely."""
-    return generator.integers(0, 256, (height, width, 3), np.uint8)
-
-
-def build_sign(
-    encoded: bytes,
-    text: str,
-    charset: Charset,
-    present: int,
-    views: int = VIEWS,
-    *,
-    side: int = SIDE,
-    length: int = LONGEST_TEXT,
-) -> bytes:
-    """Return the record of one sign with all features of FSNS."""
-    codes = charset.encode(text)
-    return build_example(
-        {
-            "image/encoded": encoded,
-            "image/format": "PNG" if encoded.startswith(_PNG) else "JPEG",
-            "image/width": views * side,
-            "image/orig_width": present * side,
-            "image/height": side,
-            "image/class": charset.padded(text, length),
-            "image/unpadded_class": codes,
-            "image/text": charset.decode(codes),
-        }
-    )
 
 
 def find_signs(folder: Path, split: str) -> list[Path]:
@@ -291,35 +219,7 @@ def holds_signs(path: Path) -> bool:
     return False
 
 
-def _bytes(record: _Record, name: bytes) -> memoryview | None:
-    feature = record.get(name)
-    return None if feature is None else first_bytes(feature)
-
-
-def _integers(record: _Record, name: bytes) -> list[int] | None:
-    feature = record.get(name)
-    return None if feature is None else integers(feature)
-
-
-def _text(record: _Record) -> str | None:
-    value = _bytes(record, b"image/text")
-    return None if value is None else decode_text(value)
-
-
-def _encoded(text: str, charset: Charset) -> list[int]:
-    try:
-        return charset.encode(text)
-    except DataError as error:
-        raise RecordError(str(error), hint=error.hint) from error
-
-
-def _missing(name: str) -> RecordError:
-    return RecordError(
-        f"a record has no feature `{name}`", hint="make the records again, with all features"
-    )
-
-
-def _no_signs(path: Path, record: _Record) -> RecordError:
+def _no_signs(path: Path, record: Record) -> RecordError:
     names = sorted(str(name, "utf-8", "replace") for name in record)
     shown = ", ".join(f"`{name}`" for name in names[:8]) or "none"
     return RecordError(

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from trainferry.train.data.pictures import Picture, resize_picture
-from trainferry.train.data.signs.records import noise
 
 
 def place_views(
@@ -25,3 +24,8 @@ def place_views(
         fitted = resize_picture(view, high, wide, "antialias")
         joined[top : top + high, left : left + wide] = fitted
     return joined
+
+
+def noise(height: int, width: int, generator: np.random.Generator) -> Picture:
+    """Return what FSNS shows where nothing was photographed: every value equally likely."""
+    return generator.integers(0, 256, (height, width, 3), np.uint8)

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("cv2")
 
 from trainferry.train.data.render.signs.view import put_face
-from trainferry.train.data.signs.records import SIDE
+from trainferry.train.data.signs.example import SIDE
 
 CORNERS = np.array([[10, 20], [90, 20], [90, 60], [10, 60]], np.float32)
 

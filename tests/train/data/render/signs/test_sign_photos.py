@@ -17,7 +17,7 @@ from trainferry.train.data.render.signs.planes import (
     fill_shape,
     lay_on,
 )
-from trainferry.train.data.signs.records import SIDE
+from trainferry.train.data.signs.example import SIDE
 
 cv2 = pytest.importorskip("cv2")
 

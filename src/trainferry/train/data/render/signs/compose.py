@@ -19,7 +19,8 @@ from trainferry.train.data.render.signs.view import POSTS, Place, cut_off, take_
 from trainferry.train.data.render.signs.wording import Wording, write_out
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.render.words.fonts import Font, Typeface, open_typeface
-from trainferry.train.data.signs.records import SIDE, VIEWS, noise
+from trainferry.train.data.signs.example import SIDE, VIEWS
+from trainferry.train.data.signs.views import noise
 
 _PRESENT = (4, 3, 2, 1)
 _PRESENT_SUMS = tuple(accumulate((0.8, 0.05, 0.08, 0.07)))

@@ -25,7 +25,7 @@ from trainferry.train.data.render.signs.street import Street
 from trainferry.train.data.render.signs.streets import SPLITS, Streets, read_streets
 from trainferry.train.data.render.words.fonts import Font, Refusal, find_fonts
 from trainferry.train.data.signs.charset import fsns_charset, write_charset
-from trainferry.train.data.signs.records import build_sign
+from trainferry.train.data.signs.example import build_sign
 
 QUALITY = 90
 

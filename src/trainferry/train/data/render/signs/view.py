@@ -27,7 +27,8 @@ from trainferry.train.data.render.words.colours import any_colour, jittered
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.render.words.paint import Colour
 from trainferry.train.data.render.words.warp import Points
-from trainferry.train.data.signs.records import SIDE, noise
+from trainferry.train.data.signs.example import SIDE
+from trainferry.train.data.signs.views import noise
 
 POSTS: tuple[Colour, ...] = (
     (165, 165, 165), (200, 200, 200), (120, 120, 122), (70, 70, 75), (120, 75, 50), (60, 80, 60),
