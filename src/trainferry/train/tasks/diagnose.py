@@ -46,6 +46,15 @@ def diagnose_reading(recent: Sequence[Snapshot]) -> str | None:
     return None
 
 
+def last_snapshots(recent: Sequence[Snapshot]) -> Sequence[Snapshot]:
+    """Return the snapshots of the last `PATIENCE_STEPS` steps; none if there are too few."""
+    since = recent[-1].step - PATIENCE_STEPS
+    if recent[0].step > since:
+        return ()
+    first = max(place for place, snapshot in enumerate(recent) if snapshot.step <= since)
+    return recent[first:] if len(recent) - first >= 3 else ()
+
+
 def _lasting(recent: Sequence[Snapshot], troubled: Sequence[bool]) -> int:
     """Return for how many steps, up to the last snapshot, there was trouble; 0 if not for long."""
     first = len(recent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trainferry.train.tasks.diagnose import PATIENCE_STEPS, RAN_AWAY
+from trainferry.train.tasks.diagnose import RAN_AWAY, last_snapshots
 from trainferry.train.tasks.task import Snapshot
 
 _FEW = 0.03
@@ -24,7 +24,7 @@ def diagnose_classes(recent: Sequence[Snapshot], classes: int) -> str | None:
     last = recent[-1]
     if not math.isfinite(last.loss):
         return RAN_AWAY
-    lately = _lately(recent)
+    lately = last_snapshots(recent)
     return _plateau(lately, classes) if lately else None
 
 
@@ -48,12 +48,3 @@ def _plateau(lately: Sequence[Snapshot], classes: int) -> str | None:
             "with `trainferry data check` that labels and pictures belong together."
         )
     return None
-
-
-def _lately(recent: Sequence[Snapshot]) -> Sequence[Snapshot]:
-    """Return the snapshots of the last `PATIENCE_STEPS` steps; none if there are too few."""
-    since = recent[-1].step - PATIENCE_STEPS
-    if recent[0].step > since:
-        return ()
-    first = max(place for place, snapshot in enumerate(recent) if snapshot.step <= since)
-    return recent[first:] if len(recent) - first >= 3 else ()

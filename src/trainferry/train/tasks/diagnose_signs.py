@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from trainferry.train.tasks.diagnose import PATIENCE_STEPS, diagnose_reading
+from trainferry.train.tasks.diagnose import diagnose_reading, last_snapshots
 from trainferry.train.tasks.task import Snapshot
 
 _NEARLY_ALL = 0.97
@@ -25,7 +25,7 @@ def diagnose_signs(recent: Sequence[Snapshot], guessing: float, least: float) ->
         return None
     if not math.isfinite(recent[-1].loss):
         return diagnose_reading(recent[-1:])
-    lately = _lately(recent)
+    lately = last_snapshots(recent)
     return _plateau(lately, guessing, least) if lately else None
 
 
@@ -63,12 +63,3 @@ def _plateau(lately: Sequence[Snapshot], guessing: float, least: float) -> str |
 
 def _mean_loss(snapshots: Sequence[Snapshot]) -> float:
     return sum(snapshot.loss for snapshot in snapshots) / len(snapshots)
-
-
-def _lately(recent: Sequence[Snapshot]) -> Sequence[Snapshot]:
-    """Return the snapshots of the last `PATIENCE_STEPS` steps; none if there are too few."""
-    since = recent[-1].step - PATIENCE_STEPS
-    if recent[0].step > since:
-        return ()
-    first = max(place for place, snapshot in enumerate(recent) if snapshot.step <= since)
-    return recent[first:] if len(recent) - first >= 3 else ()
