@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from trainferry import __version__
 from trainferry.migrate.entries import Entry
 from trainferry.migrate.migration import Migration
 from trainferry.migrate.report import chinese
@@ -12,6 +9,7 @@ from trainferry.migrate.report.html_apis import apis_section
 from trainferry.migrate.report.html_changes import changes_section
 from trainferry.migrate.report.html_findings import findings_section
 from trainferry.migrate.rule import Outcome, Rule
+from trainferry.report.frame import frame, top
 from trainferry.report.page import html_page
 from trainferry.report.pieces import both, code, path_text, section, shown
 
@@ -19,11 +17,11 @@ from trainferry.report.pieces import both, code, path_text, section, shown
 def html_report(migration: Migration) -> str:
     """The whole page, in English and Chinese."""
     title = f"{migration.root.resolve().name}: {migration.verdict.value}"
-    return html_page(title, "\n".join(_parts(migration)))
+    return html_page(title, frame(_head(migration), _LINKS, _sections(migration), _KEYS))
 
 
-def _parts(migration: Migration) -> Iterator[str]:
-    sections = {
+def _sections(migration: Migration) -> dict[str, str]:
+    return {
         "missing": _missing(migration),
         "findings": findings_section(migration),
         "changes": changes_section(migration),
@@ -32,15 +30,9 @@ def _parts(migration: Migration) -> Iterator[str]:
         "rules": _rules(migration),
         "not-read": _not_read(migration),
     }
-    yield f"<header>{_head(migration)}{_navigation(sections)}</header>"
-    yield "<main>"
-    yield from filter(None, sections.values())
-    yield "</main>"
-    yield _foot()
 
 
 def _head(migration: Migration) -> str:
-    verdict = both(migration.verdict.value, chinese.VERDICTS[migration.verdict])
     numbers = [
         ("files", "文件", len(migration.files), ""),
         ("changed files", "改动的文件", len(migration.changed), ""),
@@ -53,15 +45,11 @@ def _head(migration: Migration) -> str:
         numbers.append(("ignored", "已忽略", migration.suppressed, ""))
     if migration.in_baseline:
         numbers.append(("in the baseline", "基线中已有", migration.in_baseline, ""))
-    cards = "".join(
-        f'<div class="card {name}"><b>{number:,}</b>{both(english, chinese_text)}</div>'
-        for english, chinese_text, number, name in numbers
-    )
+    name, verdict = migration.root.resolve().name, migration.verdict
+    words = verdict.value, chinese.VERDICTS[verdict]
     return (
-        f'<div class="top"><h1>{shown(migration.root.resolve().name)}</h1>'
-        '<button id="language" type="button">中文</button></div>'
-        f'<p class="verdict {migration.verdict.name.lower()}">{verdict}</p>'
-        f'<div class="cards">{cards}</div><p class="quiet">{_target(migration)}</p>'
+        top(name, verdict.name.lower(), words, numbers)
+        + f'<p class="quiet">{_target(migration)}</p>'
     )
 
 
@@ -83,11 +71,10 @@ _LINKS = (
     ("rules", "Rules", "规则"),
     ("not-read", "Not read", "未读取"),
 )
-
-
-def _navigation(sections: dict[str, str]) -> str:
-    links = (f'<a href="#{name}">{both(*texts)}</a>' for name, *texts in _LINKS if sections[name])
-    return f"<nav>{''.join(links)}</nav>"
+_KEYS = (
+    "Keys: / search, j and k next and previous finding, o open its change or rule, l language",
+    "快捷键：/ 搜索，j 与 k 移到下一条与上一条，o 打开对应的改动或规则，l 切换语言",
+)
 
 
 def _missing(migration: Migration) -> str:
@@ -139,11 +126,3 @@ def _not_read(migration: Migration) -> str:
     items = "".join(f"<li><code>{shown(line)}</code></li>" for line in lines)
     title = ("Not read, or left alone", "未读取或未处理")
     return section("not-read", *title, f"<ul>{items}</ul>") if items else ""
-
-
-def _foot() -> str:
-    keys = both(
-        "Keys: / search, j and k next and previous finding, o open its change or rule, l language",
-        "快捷键：/ 搜索，j 与 k 移到下一条与上一条，o 打开对应的改动或规则，l 切换语言",
-    )
-    return f'<footer class="quiet"><p>{keys}</p><p>trainferry {__version__}</p></footer>'

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
-from trainferry import __version__
 from trainferry.rehearse.catalogue import all_checks
 from trainferry.rehearse.finding import Severity
 from trainferry.rehearse.rehearsal import Rehearsal
@@ -14,6 +12,7 @@ from trainferry.rehearse.report import chinese
 from trainferry.rehearse.report.html_findings import findings_section
 from trainferry.rehearse.report.html_runs import comparison_section, failures, runs_section
 from trainferry.rehearse.report.sentences import LIMITS
+from trainferry.report.frame import frame, top
 from trainferry.report.page import html_page
 from trainferry.report.pieces import both, code, section, shown
 
@@ -23,11 +22,12 @@ def html_report(rehearsal: Rehearsal) -> str:
     files = resources.files("trainferry.rehearse.report")
     style = files.joinpath("page.css").read_text("utf-8")
     title = f"{Path(rehearsal.project).name}: {rehearsal.verdict.value}"
-    return html_page(title, "\n".join(_parts(rehearsal)), style)
+    body = frame(_head(rehearsal), _LINKS, _sections(rehearsal), _KEYS)
+    return html_page(title, body, style)
 
 
-def _parts(rehearsal: Rehearsal) -> Iterator[str]:
-    sections = {
+def _sections(rehearsal: Rehearsal) -> dict[str, str]:
+    return {
         "failures": failures(rehearsal),
         "findings": findings_section(rehearsal),
         "comparison": comparison_section(rehearsal),
@@ -35,11 +35,6 @@ def _parts(rehearsal: Rehearsal) -> Iterator[str]:
         "checks": _checks(rehearsal),
         "again": _again(rehearsal),
     }
-    yield f"<header>{_head(rehearsal)}{_navigation(sections)}</header>"
-    yield "<main>"
-    yield from filter(None, sections.values())
-    yield "</main>"
-    yield _foot()
 
 
 def _head(rehearsal: Rehearsal) -> str:
@@ -57,20 +52,14 @@ def _head(rehearsal: Rehearsal) -> str:
         ("train steps", "训练步数", first.steps, ""),
         ("ranks", "进程（rank）", len(first.ranks), ""),
     ]
-    cards = "".join(
-        f'<div class="card {name}"><b>{number:,}</b>{both(english, in_chinese)}</div>'
-        for english, in_chinese, number, name in numbers
-    )
     summaries = "".join(
         f"<p>{both(one.summary, chinese.comparison(one))}</p>" for one in rehearsal.compared
     )
+    words = verdict.value, chinese.VERDICTS[verdict]
     return (
-        f'<div class="top"><h1>{shown(Path(rehearsal.project).name)}</h1>'
-        '<button id="language" type="button">中文</button></div>'
-        f'<p class="verdict {verdict.name.lower()}">'
-        f"{both(verdict.value, chinese.VERDICTS[verdict])}</p>"
-        f'<div class="cards">{cards}</div><div>{summaries}</div>'
-        f'<p class="quiet">{_how(rehearsal)} {both(LIMITS, chinese.LIMITS)}</p>'
+        top(Path(rehearsal.project).name, verdict.name.lower(), words, numbers)
+        + f"<div>{summaries}</div>"
+        + f'<p class="quiet">{_how(rehearsal)} {both(LIMITS, chinese.LIMITS)}</p>'
     )
 
 
@@ -94,11 +83,10 @@ _LINKS = (
     ("checks", "Checks", "检查项"),
     ("again", "Again", "重新运行"),
 )
-
-
-def _navigation(sections: dict[str, str]) -> str:
-    links = (f'<a href="#{name}">{both(*texts)}</a>' for name, *texts in _LINKS if sections[name])
-    return f"<nav>{''.join(links)}</nav>"
+_KEYS = (
+    "Keys: / search, j and k next and previous finding, o open its check, l language",
+    "快捷键：/ 搜索，j 与 k 移到下一条与上一条，o 打开对应的检查项，l 切换语言",
+)
 
 
 def _checks(rehearsal: Rehearsal) -> str:
@@ -128,11 +116,3 @@ def _again(rehearsal: Rehearsal) -> str:
     if listed:
         content += f"<p>{told}</p>{listed}"
     return section("again", "Run it again", "重新运行", content)
-
-
-def _foot() -> str:
-    keys = both(
-        "Keys: / search, j and k next and previous finding, o open its check, l language",
-        "快捷键：/ 搜索，j 与 k 移到下一条与上一条，o 打开对应的检查项，l 切换语言",
-    )
-    return f'<footer class="quiet"><p>{keys}</p><p>trainferry {__version__}</p></footer>'
