@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import Picture, decode_picture, encode_png, resize_picture
+from trainferry.train.data.skipped import count_reasons, skipped_to_json, summarise_skipped
 from trainferry.train.data.tfrecord import RecordFile, RecordWriter, count_files, has_records
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.words.alphabet import LATIN36, Alphabet, add_alphabet
@@ -42,27 +42,21 @@ class PackReport:
         self.kept_files += other.kept_files
 
     def reasons(self) -> dict[str, int]:
-        return dict(Counter(reason.partition(":")[0] for _, reason in self.skipped))
+        return dict(count_reasons(self.skipped))
 
     def summary(self) -> str:
         files = count_files(self.files)
         lines = [f"wrote {self.written:,} words to {files}"]
         if self.kept_files:
             lines.append(f"{self.kept_files} of the files were finished before and kept")
-        if self.skipped:
-            lines.append(f"skipped {len(self.skipped):,}; all are listed in *.skipped.tsv")
-            lines += [f"    {count:,}  {reason}" for reason, count in self.reasons().items()]
-            lines += [f"    {name}  {reason}" for name, reason in self.skipped[:5]]
-        return "\n".join(lines)
+        return "\n".join([*lines, *summarise_skipped(self.skipped, self.reasons())])
 
     def to_json(self) -> dict[str, Any]:
         return {
             "written": self.written,
             "files": [str(path) for path in self.files],
             "kept_files": self.kept_files,
-            "skipped": len(self.skipped),
-            "reasons": self.reasons(),
-            "examples": [list(item) for item in self.skipped[:5]],
+            **skipped_to_json(self.skipped, self.reasons()),
         }
 
 

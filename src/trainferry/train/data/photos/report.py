@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trainferry.train.data.skipped import count_reasons, skipped_to_json, summarise_skipped
 from trainferry.train.data.tfrecord import count_files
 
 
@@ -39,11 +40,7 @@ class PhotoReport:
         if self.rewritten:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in _kinds(self.rewritten).items())
             lines.append(f"written again as RGB JPEG: {kinds}; all are listed in *.rewritten.tsv")
-        if self.skipped:
-            lines.append(f"skipped {len(self.skipped):,}; all are listed in *.skipped.tsv")
-            lines += [f"    {count:,}  {reason}" for reason, count in _kinds(self.skipped).items()]
-            lines += [f"    {name}  {reason}" for name, reason in self.skipped[:5]]
-        return "\n".join(lines)
+        return "\n".join([*lines, *summarise_skipped(self.skipped, _kinds(self.skipped))])
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -53,11 +50,9 @@ class PhotoReport:
             "boxes": self.boxes,
             "notes": self.notes,
             "rewritten": _kinds(self.rewritten),
-            "skipped": len(self.skipped),
-            "reasons": _kinds(self.skipped),
-            "examples": [list(item) for item in self.skipped[:5]],
+            **skipped_to_json(self.skipped, _kinds(self.skipped)),
         }
 
 
 def _kinds(listed: list[tuple[str, str]]) -> dict[str, int]:
-    return dict(Counter(reason.partition(":")[0] for _, reason in listed).most_common())
+    return dict(count_reasons(listed).most_common())

@@ -13,6 +13,7 @@ from trainferry.errors import DataError
 from trainferry.train.data.new_folder import new_folder, safe_name, write_new
 from trainferry.train.data.photos.classes import natural_order
 from trainferry.train.data.photos.records import PhotoRecords, PhotoSample
+from trainferry.train.data.skipped import skipped_to_json, summarise_skipped
 
 NAMES = "names.tsv"
 
@@ -28,17 +29,13 @@ class PhotoUnpackReport:
 
     def summary(self) -> str:
         lines = [f"wrote {self.written:,} pictures of {len(self.folders):,} classes and {NAMES}"]
-        if self.skipped:
-            lines.append(f"skipped {len(self.skipped):,}")
-            lines += [f"    {name}  {reason}" for name, reason in self.skipped[:5]]
-        return "\n".join(lines)
+        return "\n".join([*lines, *summarise_skipped(self.skipped)])
 
     def to_json(self) -> dict[str, Any]:
         return {
             "written": self.written,
             "classes": len(self.folders),
-            "skipped": len(self.skipped),
-            "examples": [list(item) for item in self.skipped[:5]],
+            **skipped_to_json(self.skipped),
         }
 
 

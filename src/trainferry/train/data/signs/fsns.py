@@ -29,6 +29,7 @@ from trainferry.train.data.signs.charset import (
 )
 from trainferry.train.data.signs.example import SIDE, VIEWS, build_sign
 from trainferry.train.data.signs.views import place_views
+from trainferry.train.data.skipped import count_reasons, skipped_to_json, summarise_skipped
 from trainferry.train.data.tfrecord import RecordWriter, count_files, has_records
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.workers import map_in_processes
@@ -74,7 +75,7 @@ class FsnsReport:
         self.files += other.files
 
     def reasons(self) -> dict[str, int]:
-        return dict(Counter(reason.partition(":")[0] for _, reason in self.skipped).most_common())
+        return dict(count_reasons(self.skipped).most_common())
 
     def summary(self) -> str:
         files = count_files(self.files)
@@ -83,20 +84,14 @@ class FsnsReport:
             f"    {self.views[count]:,} with {count} view{'s' if count > 1 else ''}"
             for count in sorted(self.views, reverse=True)
         ]
-        if self.skipped:
-            lines.append(f"skipped {len(self.skipped):,}; all are listed in *.skipped.tsv")
-            lines += [f"    {count:,}  {reason}" for reason, count in self.reasons().items()]
-            lines += [f"    {name}  {reason}" for name, reason in self.skipped[:5]]
-        return "\n".join(lines)
+        return "\n".join([*lines, *summarise_skipped(self.skipped, self.reasons())])
 
     def to_json(self) -> dict[str, Any]:
         return {
             "written": self.written,
             "views": {str(count): number for count, number in sorted(self.views.items())},
             "files": [str(path) for path in self.files],
-            "skipped": len(self.skipped),
-            "reasons": self.reasons(),
-            "examples": [list(item) for item in self.skipped[:5]],
+            **skipped_to_json(self.skipped, self.reasons()),
         }
 
 

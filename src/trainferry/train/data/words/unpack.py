@@ -14,6 +14,7 @@ from trainferry.errors import DataError
 from trainferry.train.data.example import first_bytes, split_example
 from trainferry.train.data.new_folder import new_folder, safe_name, write_new
 from trainferry.train.data.pictures import encode_png
+from trainferry.train.data.skipped import skipped_to_json, summarise_skipped
 from trainferry.train.data.tfrecord import RecordFile
 from trainferry.train.data.words.labels import LIST
 from trainferry.train.data.words.records import (
@@ -34,16 +35,12 @@ class UnpackReport:
 
     def summary(self) -> str:
         lines = [f"wrote {self.written:,} pictures and {LIST}"]
-        if self.skipped:
-            lines.append(f"skipped {len(self.skipped):,}")
-            lines += [f"    {name}  {reason}" for name, reason in self.skipped[:5]]
-        return "\n".join(lines)
+        return "\n".join([*lines, *summarise_skipped(self.skipped)])
 
     def to_json(self) -> dict[str, Any]:
         return {
             "written": self.written,
-            "skipped": len(self.skipped),
-            "examples": [list(item) for item in self.skipped[:5]],
+            **skipped_to_json(self.skipped),
         }
 
 
