@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import struct
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainferry.errors import RecordError
+from trainferry.train.data.beside import read_beside, write_beside
 from trainferry.train.data.crc32c import crc32c, masked_crc32c, masked_crc32c_of_rows
 
 Facts: TypeAlias = dict[str, str | int]
@@ -180,12 +179,11 @@ def _read_index(
     beside: Path, facts: Facts, path: Path
 ) -> tuple[NDArray[np.uint64], list[Damage]] | None:
     """Return the kept index, or None where there is none for exactly this file."""
-    try:
-        line, _, body = beside.read_bytes().partition(b"\n")
-        header = json.loads(line)
-    except (OSError, ValueError):
+    kept = read_beside(beside)
+    if kept is None:
         return None
-    if not isinstance(header, dict) or any(header.get(key) != facts[key] for key in facts):
+    header, body = kept
+    if any(header.get(key) != facts[key] for key in facts):
         return None
     crc = header.pop("crc", None)
     if crc != crc32c(body + json.dumps(header, sort_keys=True).encode()):
@@ -201,13 +199,4 @@ def _write_index(
     header = {**facts, "damage": items}
     body = offsets.astype("<u8").tobytes()
     crc = crc32c(body + json.dumps(header, sort_keys=True).encode())
-    line = json.dumps({**header, "crc": crc}, sort_keys=True).encode()
-    # Not forced to disk: a damaged index is recognised by its checksum and made again.
-    part = beside.with_name(f".{beside.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(line + b"\n" + body)
-        part.replace(beside)
-    except OSError:
-        # A read-only or full disk: the index saves time, the records can be read without it.
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+    write_beside(beside, {**header, "crc": crc}, body)

@@ -5,10 +5,7 @@ Pictures are skipped: of a record, only the names of features and the label are 
 
 from __future__ import annotations
 
-import contextlib
-import json
 import mmap
-import os
 import struct
 from pathlib import Path
 from typing import TypeAlias
@@ -17,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trainferry.errors import RecordError
+from trainferry.train.data.beside import read_beside, write_beside
 from trainferry.train.data.crc32c import crc32c
 from trainferry.train.data.example import split_example
 from trainferry.train.data.photos.example import read_label
@@ -78,11 +76,10 @@ def _label_or_reason(data: memoryview) -> int:
 
 def _read_kept(beside: Path, facts: dict[str, str | int]) -> Labels | None:
     """Return the kept labels, or None where there are none for exactly this file."""
-    try:
-        line, _, body = beside.read_bytes().partition(b"\n")
-        header = json.loads(line)
-    except (OSError, ValueError):
+    kept = read_beside(beside)
+    if kept is None:
         return None
+    header, body = kept
     if header != {**facts, "crc": crc32c(body)} or len(body) != 4 * int(facts["records"]):
         return None
     return np.frombuffer(body, dtype="<i4").astype(np.int32)
@@ -90,12 +87,4 @@ def _read_kept(beside: Path, facts: dict[str, str | int]) -> Labels | None:
 
 def _keep(beside: Path, facts: dict[str, str | int], labels: Labels) -> None:
     body = labels.astype("<i4").tobytes()
-    line = json.dumps({**facts, "crc": crc32c(body)}, sort_keys=True).encode()
-    part = beside.with_name(f".{beside.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(line + b"\n" + body)
-        part.replace(beside)
-    except OSError:
-        # A read-only or full disk: this file saves time, the records can be read without it.
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
+    write_beside(beside, {**facts, "crc": crc32c(body)}, body)
