@@ -8,7 +8,7 @@ import re
 from trainferry.migrate.file import File
 from trainferry.migrate.library import is_tensorflow
 from trainferry.migrate.rules._configs import assigned_values
-from trainferry.migrate.rules._imported import imported_files
+from trainferry.migrate.rules._imported import imported_files, imported_modules
 
 _TEST_BASE = re.compile(r"Test(Case|Base)?$")
 _TEST_FILE = re.compile(r"(test_.*|.*_test|conftest)$")
@@ -90,16 +90,7 @@ def _is_test_class(file: File, node: ast.ClassDef) -> bool:
 def _has_tests(file: File) -> bool:
     if any(_is_test_class(file, one) for one in file.classes):
         return True
-    modules = {
-        name
-        for one in file.imports
-        for name in (
-            [one.module or ""]
-            if isinstance(one, ast.ImportFrom)
-            else [alias.name for alias in one.names]
-        )
-    }
-    return not modules.isdisjoint(("pytest", "unittest", "absl.testing"))
+    return not imported_modules(file).isdisjoint(("pytest", "unittest", "absl.testing"))
 
 
 def _has_no_network(file: File) -> bool:

@@ -1,4 +1,4 @@
-"""Which files of a project a file imports."""
+"""What a file imports: modules by name, and files of the project."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ import itertools
 from collections.abc import Iterator
 
 from trainferry.migrate.file import File, ProjectFiles
+
+
+def imported_modules(file: File) -> set[str]:
+    """Modules as they are written after `import` and `from`; "" for the file's own package."""
+    modules: set[str] = set()
+    for one in file.imports:
+        if isinstance(one, ast.ImportFrom):
+            modules.add(one.module or "")
+        else:
+            modules.update(alias.name for alias in one.names)
+    return modules
 
 
 def imported_files(file: File) -> Iterator[File]:

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_call, on_file, on_project
+from trainferry.migrate.rules._imported import imported_modules
 from trainferry.migrate.rules._npu import called, npu_name
 from trainferry.migrate.rules._stars import binds, npu_stars, uses_star
 from trainferry.migrate.statements import remove_statement
@@ -114,17 +115,8 @@ def not_initialised(project: ProjectFiles) -> Iterator[Finding]:
 
 def _imports_framework(file: File) -> bool:
     """Whether a file has to do with TensorFlow, so that the import may be for its effect."""
-    modules = [
-        name
-        for one in file.imports
-        for name in (
-            [one.module or ""]
-            if isinstance(one, ast.ImportFrom)
-            else [alias.name for alias in one.names]
-        )
-    ]
     frameworks = ("tensorflow", "keras", "horovod", "tf_slim")
-    return any(name.partition(".")[0] in frameworks for name in modules)
+    return any(name.partition(".")[0] in frameworks for name in imported_modules(file))
 
 
 def _lost_horovod(file: File) -> str | None:
