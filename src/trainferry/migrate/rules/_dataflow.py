@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -36,7 +37,7 @@ def only_value(file: File, name: ast.Name) -> ast.expr | None:
     """The one value that a variable is ever given; None when there are several, or none."""
     scope: Function | None = file.function(name)
     while True:
-        bound = list(_bindings(file, file.source.tree if scope is None else scope, name.id))
+        bound = _bindings(file, file.source.tree if scope is None else scope).get(name.id, [])
         if bound or scope is None:
             return bound[0] if len(bound) == 1 else None
         scope = file.function(scope)
@@ -199,20 +200,36 @@ def _count(call: ast.Call, position: int) -> object:
     return None
 
 
-def _bindings(file: File, scope: ast.AST, name: str) -> Iterator[ast.expr | None]:
-    """All that binds `name` in a scope: the value given, or None for one that is not written."""
+_Bindings = dict[str, list[ast.expr | None]]
+
+
+def _bindings(file: File, scope: ast.AST) -> _Bindings:
+    """All that binds names in a scope: the values given, or None for one that is not written."""
+    known = file.once(_known_bindings)
+    if scope not in known:
+        known[scope] = defaultdict(list)
+        for name, value in _bound(file, scope):
+            known[scope][name].append(value)
+    return known[scope]
+
+
+def _known_bindings(_file: File) -> dict[ast.AST, _Bindings]:
+    return {}
+
+
+def _bound(file: File, scope: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     if isinstance(scope, Function):
         arguments = [*scope.args.posonlyargs, *scope.args.args, *scope.args.kwonlyargs]
         extra = [one for one in (scope.args.vararg, scope.args.kwarg) if one is not None]
-        yield from (None for one in [*arguments, *extra] if one.arg == name)
+        yield from ((one.arg, None) for one in [*arguments, *extra])
     for node in _own_nodes(scope):
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             above = file.parent(node)
-            yield above.value if isinstance(above, ast.Assign | ast.NamedExpr) else None
-        elif isinstance(node, Function | ast.ClassDef) and node.name == name:
-            yield None
-        elif isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
-            yield from (None, None)
+            yield node.id, above.value if isinstance(above, ast.Assign | ast.NamedExpr) else None
+        elif isinstance(node, Function | ast.ClassDef):
+            yield node.name, None
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            yield from ((name, None) for name in node.names * 2)
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
