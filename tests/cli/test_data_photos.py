@@ -114,6 +114,29 @@ def test_a_folder_with_neither_words_nor_classes_is_told(tmp_path: Path) -> None
         _run("folder", tmp_path / "gone", "--to", tmp_path / "out")
 
 
+def test_folders_with_lists_are_words_and_no_classes(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path / "tree", "train", "val")
+    (tree / "train" / "gt.tsv").write_text("0.jpg\tword\n")
+    with pytest.raises(DataError, match=r"holds words: it has a gt\.tsv"):
+        _run("folder", tree, "--to", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_only_list_of_a_folder_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(draw_photo(0, 3))
+    (tmp_path / "labels.csv").write_text("a.jpg,word\n")
+    with pytest.raises(DataError, match=r"the first is .a\.jpg,word"):
+        _run("folder", tmp_path, "--to", tmp_path / "out")
+
+
+def test_pictures_in_place_of_records_are_told(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path / "tree", "cat", "dog")
+    for recipe in ("resnet50", "crnn_small"):
+        with pytest.raises(DataError) as told:
+            _run("check", tree, "--recipe", recipe)
+        assert f"trainferry data folder {tree} --to FOLDER" in told.value.hint
+
+
 def test_options_of_the_other_kind_are_refused(tmp_path: Path) -> None:
     tree = make_tree(tmp_path / "tree", "cat", "dog")
     with pytest.raises(UsageError, match="--layout is for words"):

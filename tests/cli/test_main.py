@@ -13,6 +13,7 @@ import pytest
 
 from trainferry import __version__
 from trainferry.cli import doctor
+from trainferry.cli import main as main_module
 from trainferry.cli.main import COMMANDS, main
 
 
@@ -96,3 +97,18 @@ def test_ctrl_c_before_a_command_is_known_is_no_traceback(
     monkeypatch.setattr(doctor, "add_parser", stop)
     assert main(["doctor"]) == 130
     assert capsys.readouterr().err == "stopped\n"
+
+
+@pytest.mark.parametrize(("command", "told"), [("train", True), ("predict", False)])
+def test_busy_cores_are_told_where_a_command_takes_long(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    told: bool,
+) -> None:
+    shared = []
+    monkeypatch.setattr(main_module, "share_cores", lambda: shared.append(1) or "cores are shared")
+    given = {"train": ["crnn", "--run", "x"], "predict": ["gone", "gone.jpg"]}
+    main([command, *given[command]])
+    assert shared == [1]
+    assert ("cores are shared" in capsys.readouterr().err) is told

@@ -56,6 +56,14 @@ def test_the_result_is_on_stdout_and_the_story_on_stderr(
         assert words in shown.err
 
 
+def test_a_batch_that_is_larger_than_the_data_is_told(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--set", "loop.batch=25", "--set", "schedule.steps=1")
+    assert main(train_command(data, tmp_path / "run", *more)) == 0
+    assert "a batch of 25 is larger than the data" in capsys.readouterr().err
+
+
 def test_json_is_all_there_is_on_stdout(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

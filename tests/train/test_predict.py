@@ -123,6 +123,11 @@ def test_folders_are_searched_in_natural_order(pictures: Path, tmp_path: Path) -
         find_pictures([tmp_path])
 
 
+def test_an_address_is_no_picture() -> None:
+    with pytest.raises(DataError, match="is an address"):
+        find_pictures([Path("https://example.com/word.jpg")])
+
+
 def test_chosen_checkpoint_is_read(tmp_path: Path) -> None:
     folder = make_run(make_run(tmp_path / "run", step=3), step=5)
     assert open_reader(folder, device="cpu", checkpoint="3").name.startswith("step 3 ")

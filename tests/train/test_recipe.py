@@ -49,6 +49,27 @@ def test_a_misspelt_key_is_an_error_with_a_suggestion(tmp_path: Path) -> None:
     assert caught.value.hint == "did you mean `learning_rate`?"
 
 
+@pytest.mark.parametrize(
+    ("override", "hint"),
+    [
+        ("precision=bf16", "its keys: precision.name, precision.loss_scale"),
+        ("loop.precision=bf16", "its keys: precision.name, precision.loss_scale"),
+        ("loop.learning_rate=1", "did you mean `optimizer.learning_rate`?"),
+        ("loop.name=crnn", "known: batch, seed"),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_told_where_it_belongs(override: str, hint: str) -> None:
+    with pytest.raises(RecipeError) as told:
+        read_recipe("crnn_small", [override])
+    assert hint in told.value.hint
+
+
+def test_a_file_of_notepad_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b'\xef\xbb\xbfbase = "crnn_small"\r\n[loop]\r\nbatch = 8\r\n')
+    assert read_recipe(path).loop.batch == 8
+
+
 def test_a_file_that_is_no_utf8_is_told(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes('name = "übung"\n'.encode("latin-1"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ from trainferry.errors import DataError, UsageError
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
     from trainferry.train.data.words.labels import LabelFile
+
+_LISTS = ("gt.tsv", "gt.txt")
 
 
 def add_folder(commands: Subparsers) -> None:
@@ -65,13 +68,37 @@ def run_folder(arguments: argparse.Namespace) -> int:
     labels = _choose_labels(source, arguments.labels)
     if labels is not None:
         return _pack_words(arguments, labels)
-    if any(path.is_dir() for path in source.iterdir()):
+    folders = sorted(path for path in source.iterdir() if path.is_dir())
+    if folders:
+        _refuse_words(folders)
         return pack_classes(arguments)
+    _explain_list(source)
     raise DataError(
         f"`{source}` has neither a label file nor class folders",
         hint="words need a gt.tsv with `file<TAB>text` lines, or --labels FILE; photographs need "
         "a folder of pictures for each class",
     )
+
+
+def _refuse_words(folders: Sequence[Path]) -> None:
+    """Folders with a list of their own are sets of words, not classes of photographs."""
+    lists = [path for folder in folders for name in _LISTS if (path := folder / name).is_file()]
+    if lists:
+        one = lists[0].parent
+        raise DataError(
+            f"`{one}` holds words: it has a {lists[0].name}",
+            hint=f"pack each set of words alone, for example: trainferry data folder {one} "
+            "--split train --to FOLDER",
+        )
+
+
+def _explain_list(source: Path) -> None:
+    """Say what is wrong with the only list of a folder, if there is one."""
+    from trainferry.train.data.words.labels import lists_in, open_labels
+
+    lists = lists_in(source)
+    if len(lists) == 1:
+        open_labels(lists[0])
 
 
 def _choose_labels(source: Path, asked: Path | None) -> LabelFile | None:

@@ -73,6 +73,8 @@ def _run(given: Sequence[str]) -> int:
         return 2
     parsed = parser.parse_args(given)
     shared = share_cores() if getattr(parsed, "computes", False) else None
+    if not getattr(parsed, "takes_long", False):
+        shared = None  # threads wait as they should; nobody waits long enough to be told
     for note in (guard_autoload(), shared):
         if note is not None:
             print(note, file=sys.stderr)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainferry.cli.progress import progress_bar
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,14 +111,17 @@ def _predict(
 
     found: list[Prediction] = []
     drawn = 0
-    for each in predict(reader, paths, _decoding(reader, arguments)):
-        picture = each.picture
-        if not arguments.grid or drawn == MOST_IN_GRID:
-            picture = None
-        if picture is not None:
-            picture = shrink_to_card(picture)
-            drawn += 1
-        found.append(dataclasses.replace(each, picture=picture))
+    decode = _decoding(reader, arguments)
+    with progress_bar("pictures") as progress:
+        for each in predict(reader, paths, decode):
+            picture = each.picture
+            if not arguments.grid or drawn == MOST_IN_GRID:
+                picture = None
+            if picture is not None:
+                picture = shrink_to_card(picture)
+                drawn += 1
+            found.append(dataclasses.replace(each, picture=picture))
+            progress(len(found), len(paths))
     return found
 
 

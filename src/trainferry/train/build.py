@@ -73,6 +73,11 @@ def build_run(
     group.ask_first(lambda: check_folder(folder, recipe, len(source)))
     if recipe.schedule.warmup_steps >= recipe.schedule.steps:
         say("the warm-up is as long as the run: the learning rate never reaches its peak")
+    if recipe.loop.batch > len(source):
+        say(
+            f"a batch of {recipe.loop.batch:,} is larger than the data: each step sees some of the "
+            f"{len(source):,} samples twice or more"
+        )
     validation = _validation_source(recipe, data, say)
     run = _assemble(recipe, folder, device, source, validation, group)
     check_same_run(run)

@@ -107,6 +107,21 @@ def test_at_most_five_examples_are_kept(tmp_path: Path) -> None:
     assert len(check.examples["unknown_character"]) == 5
 
 
+def test_examples_are_short_and_show_what_cannot_be_seen(tmp_path: Path) -> None:
+    records = open_words([write_words(tmp_path / "a.tfrecords", ["x" * 400, "e\u0301"])])
+    shown = _check(records).summary()
+    assert "x" * 61 not in shown
+    assert "…'  400 characters" in shown
+    assert "'e\\u0301'  not in the alphabet: '\\u0301'" in shown
+
+
+def test_capitals_that_no_label_can_have_are_told(tmp_path: Path) -> None:
+    records = open_words([write_words(tmp_path / "a.tfrecords", ["AB", "!"])], alphabet="AB")
+    first, second = _check(records).examples["unknown_character"]
+    assert "task.case=keep" in first.detail
+    assert "task.case=keep" not in second.detail
+
+
 def test_the_result_is_json(tmp_path: Path) -> None:
     records = open_words([write_words(tmp_path / "a.tfrecords", ["one", "!"])])
     facts = json.loads(json.dumps(_check(records).to_json()))

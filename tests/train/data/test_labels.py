@@ -187,6 +187,44 @@ def test_a_label_file_that_is_not_utf8_is_refused_with_its_line(tmp_path: Path) 
         read_labels(open_labels(tmp_path / "labels.txt"))
 
 
+@pytest.mark.parametrize("name", ["gt.tsv", "gt.txt"])
+def test_a_label_file_in_utf16_is_refused_with_the_command_that_turns_it(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_bytes("a.jpg\t中文\n".encode("utf-16"))
+    with pytest.raises(DataError, match="is UTF-16") as told:
+        read_labels(open_labels(tmp_path / name))
+    assert f"iconv -f UTF-16 -t UTF-8 {tmp_path / name}" in told.value.hint
+
+
+def test_lines_may_end_as_those_of_old_macs(tmp_path: Path) -> None:
+    assert _read(tmp_path, "a.jpg\tone\rb.jpg\ttwo\r") == [("a.jpg", "one"), ("b.jpg", "two")]
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("sub\\a.jpg\tx\n", "write / instead of"),
+        ("../other/a.jpg\tx\n", "no links out of it"),
+        ("A.JPG\tx\n", "`A.JPG` is called `a.jpg` here"),
+    ],
+)
+def test_paths_that_are_not_found_are_explained(tmp_path: Path, line: str, hint: str) -> None:
+    source = _pictures(tmp_path / "source")
+    (source / "gt.tsv").write_text(line)
+    with pytest.raises(DataError) as told:
+        pack_folder(source, tmp_path / "out", FolderOptions())
+    assert hint in told.value.hint
+
+
+def test_a_link_out_of_the_source_is_called_one(tmp_path: Path) -> None:
+    source = _pictures(tmp_path / "source")
+    (source / "link.jpg").symlink_to(_pictures(tmp_path / "far") / "a.jpg")
+    (source / "gt.tsv").write_text("a.jpg\tx\nlink.jpg\tx\n")
+    report = pack_folder(source, tmp_path / "out", FolderOptions())
+    assert report.skipped == [("link.jpg", "path outside the folder: a link that leads out of it")]
+
+
 def test_the_form_of_a_long_file_is_told_by_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "labels.txt"
     path.write_text("".join(f"pictures/{number}.jpg\tword\n" for number in range(60_000)))

@@ -160,6 +160,12 @@ def test_pictures_in_an_inner_folder_called_images_are_found(tmp_path: Path) -> 
     assert pack(tmp_path / "source", tmp_path / "out").written == {"train": 8}
 
 
+def test_what_a_mac_adds_to_an_archive_is_no_class(tmp_path: Path) -> None:
+    source = make_classes(tmp_path / "source", "a", "b")
+    make_classes(source / "__MACOSX", "a", "b")
+    assert pack(source, tmp_path / "out").written == {"train": 8}
+
+
 def test_a_linked_picture_is_packed(tmp_path: Path) -> None:
     source = make_classes(tmp_path / "source", "a", "b")
     (source / "a" / "link.jpg").symlink_to(make_classes(tmp_path / "far", "x") / "x" / "0.jpg")

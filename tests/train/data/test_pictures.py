@@ -106,6 +106,7 @@ def test_what_is_read_may_be_written_to() -> None:
     [
         (b"", "empty"),
         (b"this is text", "no picture"),
+        (b"\0\0\0\x18ftypheic" + bytes(90), "HEIC"),
         (b"\xff\xd8", "."),
         (b"\xff\xd8\xff\xd9", "."),
         (b"\x89PNG\r\n\x1a\n", "."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -95,6 +96,14 @@ def summarise_texts(
     return "\n".join(lines)
 
 
+def quote_text(text: str) -> str:
+    """Quote a text; what cannot be seen alone, such as an accent without its letter, as a code."""
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return "".join(
+        f"\\u{ord(one):04x}" if unicodedata.combining(one) else one for one in repr(shown)
+    )
+
+
 def texts_to_json(check: TextReport) -> dict[str, Any]:
     """Return the facts as `json.dumps` takes them; `kept` is the number, not the list."""
     return {
@@ -106,4 +115,4 @@ def texts_to_json(check: TextReport) -> dict[str, Any]:
 
 
 def _show(example: Example) -> str:
-    return f"{example.record}  {example.label!r}  {example.detail}"
+    return f"{example.record}  {quote_text(example.label)}  {example.detail}"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from trainferry.errors import DataError, RecordError
 from trainferry.train.data.crc32c import masked_crc32c
 from trainferry.train.data.mapped_file import map_file
+from trainferry.train.data.picture_names import holds_pictures
 from trainferry.train.data.record_index import Damage, read_or_make_index
 from trainferry.train.data.whole_file import WholeFile
 
@@ -187,6 +188,13 @@ def _hint(folder: Path) -> str:
             f"what is in `{named[0]}` its name does not say: let it begin with train- or "
             "validation- (signs: in a folder of that name), or check this one file by its path"
         )
+    return records_hint(folder)
+
+
+def records_hint(folder: Path) -> str:
+    """Say what to pass in place of a folder without the record files that are wanted."""
+    if not any(_record_files(folder)) and holds_pictures(folder):
+        return f"these are pictures; make record files: trainferry data folder {folder} --to FOLDER"
     return "pass the folder that `trainferry data ... --to FOLDER` wrote, or another `--split`"
 
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from trainferry.errors import DataError, PictureError
+from trainferry.train.data.picture_names import PICTURE_SUFFIXES, is_picture
 from trainferry.train.data.pictures import Picture
 from trainferry.train.export.onnx.sign_facts import SignFacts
 from trainferry.train.predict.answers import Answer, Decode
 from trainferry.train.predict.reader import Reader
 
-PICTURE_ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm")
 _BATCH = 32
+_ADDRESS = re.compile(r"(https?|ftp|s3):/")  # a path has one slash of the two
 
 
 @dataclass(frozen=True)
@@ -44,18 +45,18 @@ def find_pictures(paths: Iterable[Path]) -> list[Path]:
     """Return the files given, and all pictures below the folders given, in natural order."""
     found: list[Path] = []
     for path in paths:
+        if _ADDRESS.match(str(path)):
+            raise DataError(
+                f"`{path}` is an address, and pictures are files here", hint="download it first"
+            )
         if not path.is_dir():
             found.append(path)
             continue
-        inside = [
-            each
-            for each in path.rglob("*")
-            if each.suffix.lower() in PICTURE_ENDINGS and each.is_file()
-        ]
+        inside = [each for each in path.rglob("*") if is_picture(each.name) and each.is_file()]
         if not inside:
             raise DataError(
                 f"there is no picture in `{path}`",
-                hint=f"pictures are files that end in {', '.join(PICTURE_ENDINGS)}",
+                hint=f"pictures are files that end in {', '.join(PICTURE_SUFFIXES)}",
             )
         found += sorted(inside, key=_natural)
     return found

@@ -9,15 +9,13 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from trainferry.errors import RecipeError
 from trainferry.train.recipe.check import check_recipe
 from trainferry.train.recipe.sections import SECTIONS, Recipe
 
 RECIPES = Path(__file__).parents[1] / "recipes"
-
-Section = TypeVar("Section")
 
 # Two ways to say one thing: whichever is said last holds, so the other is taken back.
 _INSTEAD_OF = {
@@ -54,10 +52,11 @@ def override_recipe(recipe: Recipe, override: str) -> Recipe:
             f"`{override}` is not of the form key=value",
             hint="write for example --set loop.batch=128",
         )
-    section, name = _find_key(key, sections_of(recipe))
+    sections = sections_of(recipe)
+    section, name = _find_key(key, sections)
     table = _alone(section, {name: _parse_value(text.strip())})
     changed = _parse_section(
-        type(getattr(recipe, section)), table, f"--set {section}", base=getattr(recipe, section)
+        sections, section, table, f"--set {section}", base=getattr(recipe, section)
     )
     return dataclasses.replace(recipe, **{section: changed})
 
@@ -125,7 +124,7 @@ def _find_recipe(name_or_path: str | Path) -> Path:
 def _read_tables(path: Path, depth: int = 0) -> dict[str, Any]:
     """Read a TOML file on top of the recipe its `base` names."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        tables = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except tomllib.TOMLDecodeError as error:
         raise RecipeError(f"`{path}` is not TOML: {error}", hint="correct that line") from error
     except UnicodeDecodeError as error:
@@ -166,24 +165,28 @@ def _parse_recipe(tables: Mapping[str, Any], where: str, name: str) -> Recipe:
             raise _unknown(key, list(sections), where, what="section")
         if not isinstance(table, dict):
             raise RecipeError(f"`{key}` in {where} must be a section", hint=f"write [{key}]")
-        parsed[key] = _parse_section(sections[key], table, f"{where} [{key}]")
+        parsed[key] = _parse_section(sections, key, table, f"{where} [{key}]")
     return Recipe(name=name, **parsed)
 
 
 def _parse_section(
-    kind: type[Section], table: Mapping[str, Any], where: str, base: Section | None = None
-) -> Section:
-    hints = typing.get_type_hints(kind)
+    sections: Mapping[str, type],
+    section: str,
+    table: Mapping[str, Any],
+    where: str,
+    base: Any = None,  # noqa: ANN401  # a section, of whichever kind
+) -> Any:  # noqa: ANN401  # a section, of whichever kind
+    hints = typing.get_type_hints(sections[section])
     for key in table:
         if key not in hints:
-            raise _unknown(key, list(hints), where, what="key")
+            raise _misplaced(key, sections, where) or _unknown(key, list(hints), where, what="key")
     between = " " if base is None else "."  # [loop] batch, but --set loop.batch
     values = {
         key: _convert(value, hints[key], f"{where}{between}{key}") for key, value in table.items()
     }
     if base is None:
-        return kind(**values)
-    return dataclasses.replace(base, **values)  # type: ignore[type-var]  # sections are dataclasses
+        return sections[section](**values)
+    return dataclasses.replace(base, **values)
 
 
 def _convert(value: Any, kind: Any, where: str) -> Any:  # noqa: ANN401  # values come from TOML
@@ -222,13 +225,24 @@ def _unknown(key: str, known: list[str], where: str, what: str) -> RecipeError:
     return RecipeError(f"unknown {what} `{key}` in {where}", hint=hint)
 
 
+def _misplaced(key: str, sections: Mapping[str, type], where: str) -> RecipeError | None:
+    """Say where a key belongs that another section has, or that is a section."""
+    if key in sections:
+        return _no_key(key, sections)
+    owners = _owners(key, sections)
+    if len(owners) != 1:
+        return None
+    hint = f"did you mean `{owners[0]}.{key}`?"
+    return RecipeError(f"unknown key `{key}` in {where}", hint=hint)
+
+
 def _find_key(key: str, sections: Mapping[str, type]) -> tuple[str, str]:
     section, dot, name = key.partition(".")
     if dot:
         if section not in sections:
             raise _unknown(section, list(sections), f"--set {key}", what="section")
         return section, name
-    owners = [s for s, kind in sections.items() if key in typing.get_type_hints(kind)]
+    owners = _owners(key, sections)
     if len(owners) == 1:
         return owners[0], key
     if owners:
@@ -236,8 +250,19 @@ def _find_key(key: str, sections: Mapping[str, type]) -> tuple[str, str]:
             f"`{key}` is a key of {' and '.join(owners)}",
             hint=f"write --set {owners[0]}.{key}=…",
         )
+    if key in sections:
+        raise _no_key(key, sections)
     every = [name for kind in sections.values() for name in typing.get_type_hints(kind)]
     raise _unknown(key, every, "--set", what="key")
+
+
+def _owners(key: str, sections: Mapping[str, type]) -> list[str]:
+    return [section for section, kind in sections.items() if key in typing.get_type_hints(kind)]
+
+
+def _no_key(key: str, sections: Mapping[str, type]) -> RecipeError:
+    names = [f"{key}.{name}" for name in typing.get_type_hints(sections[key])]
+    return RecipeError(f"`{key}` is a section, and no key", hint=f"its keys: {', '.join(names)}")
 
 
 def _parse_value(text: str) -> Any:  # noqa: ANN401  # whatever TOML holds

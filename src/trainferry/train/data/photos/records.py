@@ -26,7 +26,7 @@ from trainferry.train.data.photos.example import (
 )
 from trainferry.train.data.photos.labels import BELOW_ZERO, NO_LABEL, Labels, find_labels
 from trainferry.train.data.record_index import Damage
-from trainferry.train.data.tfrecord import SUFFIXES, RecordFile, RecordSet
+from trainferry.train.data.tfrecord import SUFFIXES, RecordFile, RecordSet, records_hint
 
 # In place of labels, which are 1 or more.
 MISSING, UNREADABLE, NEGATIVE = 0, -1, -2
@@ -172,7 +172,7 @@ def find_photo_records(folder: Path, split: str) -> list[Path]:
             return found
     raise DataError(
         f"no record files of `{split}` in `{folder}`; {_describe(folder)}",
-        hint="pass the folder that `trainferry data ... --to FOLDER` wrote, or another `--split`",
+        hint=records_hint(folder),
     )
 
 

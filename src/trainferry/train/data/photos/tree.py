@@ -13,6 +13,7 @@ from trainferry.train.data.photos.classes import natural_order
 from trainferry.train.data.picture_names import is_picture
 
 _INNER = "images"  # as Tiny ImageNet has it below each class
+_NOT_OURS = "__MACOSX"  # what a Mac adds to an archive
 VALIDATION_FOLDERS = ("val", "validation", "valid")
 
 
@@ -49,7 +50,8 @@ def list_class_tree(root: Path) -> ClassTree:
         elif inner := list_folders(root / name):
             raise DataError(
                 f"`{root / name}` has folders, such as `{inner[0]}`, where pictures should be",
-                hint="pass the folder whose folders are the classes, or whose `train` has them",
+                hint=f"pass `{root / name}` if its folders are the classes; folders of sets are "
+                "called train, val and test",
             )
         else:
             tree.empty.append(name)
@@ -93,7 +95,9 @@ def _pictures(tree: ClassTree, place: str) -> list[str]:
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            yield from (entry for entry in entries if not entry.name.startswith("."))
+            for entry in entries:
+                if not entry.name.startswith(".") and entry.name != _NOT_OURS:
+                    yield entry
     except OSError as error:
         raise DataError(
             f"cannot read `{folder}`: {error.strerror or error}",

@@ -17,6 +17,7 @@ from trainferry.train.data.check_texts import (
     TextReport,
     add_parts,
     keep_texts,
+    quote_text,
     summarise_texts,
     texts_to_json,
 )
@@ -177,7 +178,7 @@ def _check_text(text: str, records: WordRecords, limits: _Limits) -> tuple[str, 
         return "empty", "the label is empty"
     unknown = records.alphabet.unknown(text)
     if unknown:
-        return "unknown_character", f"not in the alphabet: {''.join(sorted(unknown))!r}"
+        return "unknown_character", _tell_unknown(unknown, records)
     length = len(text)
     if length > limits.max_length:
         return "too_long", f"{length} characters; at most {limits.max_length} are allowed"
@@ -188,3 +189,10 @@ def _check_text(text: str, records: WordRecords, limits: _Limits) -> tuple[str, 
                 f"{length} characters and {repeats} repeats; there are {limits.columns} columns"
             )
     return None
+
+
+def _tell_unknown(unknown: set[str], records: WordRecords) -> str:
+    told = f"not in the alphabet: {quote_text(''.join(sorted(unknown)))}"
+    if records.case == "lower" and any(one.upper() in records.alphabet for one in unknown):
+        return f"{told}, which has capitals; task.case=keep does not turn labels into lower case"
+    return told

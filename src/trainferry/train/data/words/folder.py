@@ -61,7 +61,7 @@ def pack_folder(
         report.add(part)
         if progress is not None:
             progress(min(done * size, len(words)), len(words))
-    require_words(report, "" if report.written else _find_root(source, words, labels))
+    require_words(report, "" if report.written else _explain_paths(source, words, labels))
     return report
 
 
@@ -76,15 +76,39 @@ def _pack(job: _Job) -> PackReport:
     return pack_shard(job.shard, read_pictures(job.source, job.words))
 
 
-def _find_root(source: Path, words: Sequence[Labelled], labels: LabelFile) -> str:
-    """Say which folder the paths start from when it is one above the source, or one in it."""
+def _explain_paths(source: Path, words: Sequence[Labelled], labels: LabelFile) -> str:
+    """Say why the first picture of the list is not found, where that can be seen."""
     name = next((word[0] for word in words if not isinstance(word, Problem)), None)
     if name is None:
         return ""
+    if "\\" in name:
+        return f"write / instead of \\ in the paths of `{labels.path}`, from `{source}` on"
+    path = path_inside(source, name)
+    if path is None:
+        return (
+            f"only pictures below `{source}` are read, and no links out of it: pass the folder "
+            f"that holds them, with --labels {labels.path} and paths from there on"
+        )
+    root = _find_root(source, name)
+    if root is not None:
+        return f"the paths start from `{root}`: pass that folder, with --labels {labels.path}"
+    alike = _written_alike(path)
+    return f"`{name}` is called `{alike}` here: capitals matter" if alike else ""
+
+
+def _find_root(source: Path, name: str) -> Path | None:
+    """Return the folder that the paths start from, when it is one above the source or in it."""
     above = source.resolve().parents
     inside = sorted(path for path in source.iterdir() if path.is_dir())
     for root in (*above, *inside):
         path = path_inside(root, name)
         if path is not None and path.is_file():
-            return f"the paths start from `{root}`: pass that folder, with --labels {labels.path}"
-    return ""
+            return root
+    return None
+
+
+def _written_alike(path: Path) -> str | None:
+    """Return the name of a file that differs from the path in capitals only."""
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    wanted = path.name.lower()
+    return next((each.name for each in beside if each.name.lower() == wanted), None)

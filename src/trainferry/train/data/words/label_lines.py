@@ -8,6 +8,7 @@ from trainferry.errors import DataError
 
 _HEAD_BYTES = 1 << 20
 _MARK = b"\xef\xbb\xbf"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_head(path: Path) -> list[str]:
@@ -18,9 +19,20 @@ def read_head(path: Path) -> list[str]:
             more = bool(file.read(1))
     except OSError as error:
         raise _unreadable(path, error) from error
-    lines = data.removeprefix(_MARK).decode("utf-8", "replace").split("\n")
+    lines = [line.decode("utf-8", "replace") for line in _split(data)]
     whole = lines[:-1] if more and len(lines) > 1 else lines
     return [line.removesuffix("\r") for line in whole if line.strip()]
+
+
+def refuse_utf16(path: Path) -> None:
+    """Raise DataError for a file that says by its first bytes that it is UTF-16."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(2)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if start in _UTF16:
+        raise _not_utf8(path, 1, start)
 
 
 def read_list(path: Path) -> list[tuple[int, str]]:
@@ -30,19 +42,34 @@ def read_list(path: Path) -> list[tuple[int, str]]:
     except OSError as error:
         raise _unreadable(path, error) from error
     lines = []
-    for number, line in enumerate(data.removeprefix(_MARK).split(b"\n"), 1):
+    for number, line in enumerate(_split(data), 1):
         try:
             text = line.decode("utf-8").removesuffix("\r")
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"line {number} of `{path}` is not UTF-8",
-                hint="save the file as UTF-8, for example with iconv -t utf-8",
-            ) from error
+            raise _not_utf8(path, number, data[:2]) from error
         if text.strip():
             lines.append((number, text))
     if not lines:
         raise DataError(f"`{path}` is empty", hint="write one `file<TAB>text` line per picture")
     return lines
+
+
+def _split(data: bytes) -> list[bytes]:
+    """Part the lines, whose ends may be those of old Macs, too: no other has a lone CR."""
+    end = b"\r" if b"\n" not in data else b"\n"
+    return data.removeprefix(_MARK).split(end)
+
+
+def _not_utf8(path: Path, number: int, start: bytes) -> DataError:
+    copy = f"{path.stem}_utf8{path.suffix}"
+    command = f"iconv -f {{}} -t UTF-8 {path} > {copy}, then --labels {copy}"
+    if start in _UTF16:
+        return DataError(f"`{path}` is UTF-16, not UTF-8", hint=command.format("UTF-16"))
+    return DataError(
+        f"line {number} of `{path}` is not UTF-8",
+        hint=f"{command.format('GB18030')}; -f says what the file is in now: GB18030 is what "
+        "Chinese Windows writes",
+    )
 
 
 def _unreadable(path: Path, error: OSError) -> DataError:

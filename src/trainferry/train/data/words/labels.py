@@ -18,7 +18,7 @@ from trainferry.train.data.words.label_forms import (
     read_document,
     read_lines,
 )
-from trainferry.train.data.words.label_lines import read_head, read_list
+from trainferry.train.data.words.label_lines import read_head, read_list, refuse_utf16
 from trainferry.train.data.words.picture_files import Labelled
 
 LIST = "gt.tsv"
@@ -60,10 +60,16 @@ def find_labels(folder: Path) -> LabelFile | None:
     return open_labels(found[0]) if found else None
 
 
+def lists_in(folder: Path) -> list[Path]:
+    """Return the files of a folder that could be lists by their names."""
+    return [path for path in sorted(folder.iterdir()) if _is_list(path)]
+
+
 def open_labels(path: Path) -> LabelFile:
     """Recognise the form of a label file. Raises DataError when it has none, or two."""
     if path.name == LIST:
         return LabelFile(path, TAB)
+    refuse_utf16(path)
     head = read_head(path)
     if _is_document(path, head):
         return LabelFile(path, None)
@@ -109,7 +115,7 @@ def _may_be_labels(path: Path) -> bool:
     Half of the lines have to be of one form and name pictures. Where each folder has one text only,
     the file names the classes of photographs.
     """
-    if path.name.startswith(".") or path.suffix.lower() not in _SUFFIXES or not path.is_file():
+    if not _is_list(path):
         return False
     head = read_head(path)
     if _is_document(path, head):
@@ -120,6 +126,11 @@ def _may_be_labels(path: Path) -> bool:
         if words and pictures * 2 >= len(head):
             return not _are_classes(words)
     return False
+
+
+def _is_list(path: Path) -> bool:
+    named = not path.name.startswith(".") and path.suffix.lower() in _SUFFIXES
+    return named and path.is_file()
 
 
 def _are_classes(words: Sequence[tuple[list[str], str]]) -> bool:

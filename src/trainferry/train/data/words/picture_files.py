@@ -20,7 +20,8 @@ def read_pictures(folder: Path, words: Iterable[Labelled]) -> Iterator[Word | Pr
 def _read(folder: Path, name: str, text: str) -> Word | Problem:
     path = path_inside(folder, name)
     if path is None:
-        return Problem(name, f"path outside the folder: {name}")
+        where = "a link that leads out of it" if (folder / name).is_symlink() else name
+        return Problem(name, f"path outside the folder: {where}")
     try:
         return Word(name, text, path.read_bytes())
     except OSError as error:

@@ -46,6 +46,7 @@ def test_the_files_hold_pictures_with_labels(tmp_path: Path) -> None:
     assert decode_picture(encoded).shape[2] == 3
     assert text.decode().isalnum()
     assert name.startswith(b"00000040_")
+    assert b"." not in name
     facts = json.loads((tmp_path / "dataset.json").read_text(encoding="utf-8"))
     assert facts["options"]["seed"] == 0
     assert sum(facts["pictures_per_font"].values()) == 70

@@ -172,7 +172,7 @@ def _example(word: WordPicture, index: int) -> bytes:
         {
             "image/encoded": encode_jpeg(word.picture, word.look.camera.quality),
             "image/text": word.text.label,
-            "image/path": f"{index:08d}_{word.font}",
+            "image/path": f"{index:08d}_{Path(word.font).stem}",
         }
     )
 
