@@ -179,7 +179,7 @@ def _parse_section(
     hints = typing.get_type_hints(sections[section])
     for key in table:
         if key not in hints:
-            raise _misplaced(key, sections, where) or _unknown(key, list(hints), where, what="key")
+            raise _misplaced(key, list(hints), sections, where)
     between = " " if base is None else "."  # [loop] batch, but --set loop.batch
     values = {
         key: _convert(value, hints[key], f"{where}{between}{key}") for key, value in table.items()
@@ -225,15 +225,17 @@ def _unknown(key: str, known: list[str], where: str, what: str) -> RecipeError:
     return RecipeError(f"unknown {what} `{key}` in {where}", hint=hint)
 
 
-def _misplaced(key: str, sections: Mapping[str, type], where: str) -> RecipeError | None:
-    """Say where a key belongs that another section has, or that is a section."""
+def _misplaced(key: str, known: list[str], sections: Mapping[str, type], where: str) -> RecipeError:
+    """Say where a key belongs that only another section has, or that is a section."""
     if key in sections:
         return _no_key(key, sections)
     owners = _owners(key, sections)
-    if len(owners) != 1:
-        return None
-    hint = f"did you mean `{owners[0]}.{key}`?"
-    return RecipeError(f"unknown key `{key}` in {where}", hint=hint)
+    if len(owners) != 1 or difflib.get_close_matches(key, known, n=1):
+        return _unknown(key, known, where, what="key")
+    return RecipeError(
+        f"unknown key `{key}` in {where}",
+        hint=f"known: {', '.join(known)}; or did you mean `{owners[0]}.{key}`?",
+    )
 
 
 def _find_key(key: str, sections: Mapping[str, type]) -> tuple[str, str]:
