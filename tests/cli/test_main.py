@@ -106,9 +106,14 @@ def test_busy_cores_are_told_where_a_command_takes_long(
     command: str,
     told: bool,
 ) -> None:
-    shared = []
-    monkeypatch.setattr(main_module, "share_cores", lambda: shared.append(1) or "cores are shared")
+    asked = []
+
+    def share_cores() -> str:
+        asked.append(command)
+        return "cores are shared"
+
+    monkeypatch.setattr(main_module, "share_cores", share_cores)
     given = {"train": ["crnn", "--run", "x"], "predict": ["gone", "gone.jpg"]}
     main([command, *given[command]])
-    assert shared == [1]
+    assert asked == [command]
     assert ("cores are shared" in capsys.readouterr().err) is told

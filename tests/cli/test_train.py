@@ -152,6 +152,20 @@ def test_weights_of_another_run_are_taken_over(
     )
     name = "convolutions.conv1.weight"
     torch.testing.assert_close(first[name], second[name], rtol=0, atol=1e-6)
+    assert main(train_command(data, tmp_path / "second", *options)) == 0
+    told = capsys.readouterr().err
+    assert "--init-from counted when this run began" in told
+    assert "took over" not in told
+
+
+def test_a_run_that_got_nothing_right_is_told_what_to_try(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = ("--set", "learning_rate=1e-12", "--set", "schedule.steps=2")
+    assert main(train_command(data, tmp_path / "run", *more)) == 0
+    shown = capsys.readouterr()
+    assert shown.out.endswith("2 steps, best score 0.00%\n")
+    assert "not one validation sample was answered right" in shown.err
 
 
 def test_a_pattern_that_excludes_nothing_is_refused(

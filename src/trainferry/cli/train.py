@@ -26,6 +26,12 @@ if TYPE_CHECKING:
     from trainferry.train.stop import Stop
 
 
+_NOTHING_RIGHT = (
+    "not one validation sample was answered right: the run was too short, or something does not "
+    "fit; add --debug one-batch to the command to try whether data, labels and network do"
+)
+
+
 def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "train",
@@ -98,6 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
         built = _build(arguments, recipe, device, group, say)
         ended = train_run(built, describe_device(device), fallbacks, switches)
     if place.rank == 0:
+        if built.best_score == 0 and exit_status(ended.reason) == 0:
+            _say(_NOTHING_RIGHT)
         _print_result(arguments, built, ended)
     return exit_status(ended.reason)
 
@@ -224,7 +232,12 @@ def _build(
     from trainferry.train.ranks import share_weights
 
     built = build_run(recipe, arguments.data, arguments.folder, device, say, group)
-    if not resume(built) and arguments.init_from is not None:
+    resumed = resume(built)
+    if arguments.init_from is None:
+        return built
+    if resumed:
+        say("--init-from counted when this run began: it goes on from its own checkpoint")
+    else:
         group.ask_first(lambda: take_over_weights(arguments, built))
         share_weights(built)
     return built

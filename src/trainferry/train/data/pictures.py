@@ -240,7 +240,7 @@ def _decode_with_pillow(view: memoryview) -> Picture:
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise PictureError("the picture is absurdly large", hint=_HINT) from None
     except UnidentifiedImageError:
-        if view[4:8] == b"ftyp":
+        if bytes(view[4:8]) == b"ftyp":
             raise PictureError(
                 "the picture is HEIC, AVIF or a film, which are not read",
                 hint="save it as JPEG or PNG",
