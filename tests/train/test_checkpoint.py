@@ -151,6 +151,12 @@ def test_a_folder_without_checkpoints_is_told(tmp_path: Path) -> None:
         find_checkpoint(tmp_path, "last")
 
 
+def test_a_file_in_place_of_a_run_is_told(tmp_path: Path) -> None:
+    (tmp_path / "net.onnx").touch()
+    with pytest.raises(CheckpointError, match="is a file, and no folder of a run"):
+        find_checkpoint(tmp_path / "net.onnx", "best")
+
+
 def test_a_step_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, small(5))
     with pytest.raises(CheckpointError) as caught:

@@ -143,6 +143,12 @@ def list_checkpoints(run: Path) -> list[Path]:
 def find_checkpoint(run: Path, which: str) -> Path:
     """Return the "last" or "best" checkpoint of a run, or the one of a step."""
     found = list_checkpoints(run)
+    if run.is_file():
+        raise CheckpointError(
+            f"`{run}` is a file, and no folder of a run",
+            hint="give the folder that `trainferry train` made; only `trainferry predict` takes "
+            "an exported .onnx file",
+        )
     if not found:
         raise CheckpointError(
             f"`{run}` holds no checkpoint" if run.exists() else f"there is no folder `{run}`",
