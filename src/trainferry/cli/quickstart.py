@@ -38,7 +38,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override a recipe value"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(run=run, computes=True)
+    parser.set_defaults(run=run, computes=True, takes_long=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ from trainferry.devices.device import (
 from trainferry.devices.jpeg import check_decoder
 from trainferry.devices.loss_scale import LossScale, LossScaleOptions
 from trainferry.devices.precision import check_precision, warn_of_precision
-from trainferry.errors import CheckpointError, UsageError
+from trainferry.errors import CheckpointError, RecipeError, UsageError
 from trainferry.train import photos, signs, words
 from trainferry.train.averaging import WeightAverage
 from trainferry.train.checkpoint import find_checkpoint, load_weights, read_facts
@@ -38,6 +38,8 @@ from trainferry.train.run import Run
 from trainferry.train.run_folder import check_folder, open_folder, saved_recipe
 from trainferry.train.schedule import in_steps
 from trainferry.train.tasks.task import Task
+
+_READERS_EACH = 16  # processes for each core; many more only fill the memory
 
 
 @dataclass(frozen=True)
@@ -172,9 +174,14 @@ def count_workers(recipe: Recipe, ranks_here: int = 1) -> int:
 
     Ranks of the same machine share its cores.
     """
-    if recipe.data.workers >= 0:
-        return recipe.data.workers
-    return max(len(os.sched_getaffinity(0)) // ranks_here - 1, 0)
+    cores, workers = len(os.sched_getaffinity(0)), recipe.data.workers
+    if workers > _READERS_EACH * cores:
+        raise RecipeError(
+            f"data.workers is {workers:,}, and this machine has {cores} cores: so many processes "
+            "would fill its memory",
+            hint="leave data.workers at -1, which means one process less than there are cores",
+        )
+    return workers if workers >= 0 else max(cores // ranks_here - 1, 0)
 
 
 class _Kind(Protocol):

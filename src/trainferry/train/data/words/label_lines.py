@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 
 from trainferry.errors import DataError
 
@@ -62,7 +63,8 @@ def _split(data: bytes) -> list[bytes]:
 
 def _not_utf8(path: Path, number: int, start: bytes) -> DataError:
     copy = f"{path.stem}_utf8{path.suffix}"
-    command = f"iconv -f {{}} -t UTF-8 {path} > {copy}, then --labels {copy}"
+    named, new = quote(str(path)), quote(copy)
+    command = f"iconv -f {{}} -t UTF-8 {named} > {new}, then --labels {new}"
     if start in _UTF16:
         return DataError(f"`{path}` is UTF-16, not UTF-8", hint=command.format("UTF-16"))
     return DataError(
