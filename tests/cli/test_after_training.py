@@ -203,6 +203,19 @@ def test_options_of_words_are_not_for_photographs(
         call("predict", tiny_run, pictures, "--device", "cpu", "--top", 3)
 
 
+def test_predict_tells_photographs_that_exif_would_turn(
+    photo_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    for name, facts in (("phone.jpg", exif.tobytes()), ("camera.jpg", b"")):
+        Image.new("RGB", (120, 90), "teal").save(tmp_path / name, exif=facts)
+    assert call("predict", photo_run, tmp_path, "--device", "cpu") == 0
+    assert "1 of 2 pictures are stored rotated, to be shown upright by" in capsys.readouterr().err
+    assert call("predict", photo_run, tmp_path / "camera.jpg", "--device", "cpu") == 0
+    assert "rotated" not in capsys.readouterr().err
+
+
 def test_folder_that_is_no_run_is_said_to_be_none(tmp_path: Path, pictures: Path) -> None:
     with pytest.raises(CheckpointError, match="holds no checkpoint"):
         call("predict", tmp_path, pictures, "--device", "cpu")

@@ -95,6 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if failed:
         _say(f"{len(failed)} of {len(predictions)} pictures could not be read")
     _tell_views(reader, answered)
+    _tell_turned([each.path for each in answered])
     if arguments.grid and answered:
         _draw_grid(answered, arguments.grid)
     if arguments.attention and answered:
@@ -244,6 +245,21 @@ def _tell_views(reader: Reader, answered: list[Prediction]) -> None:
         _say(
             f"{fewer} of {len(answered)} signs have fewer than {wanted} views; noise stands for "
             "the others, as in the training data"
+        )
+
+
+def _tell_turned(paths: Sequence[Path]) -> None:
+    from trainferry.train.data.orientation import HEAD_BYTES, is_turned
+
+    turned = 0
+    for path in paths:
+        if path.is_file():
+            with path.open("rb") as file:
+                turned += is_turned(file.read(HEAD_BYTES))
+    if turned:
+        _say(
+            f"{turned} of {len(paths)} pictures are stored rotated, to be shown upright by EXIF, "
+            "which is ignored, as in training"
         )
 
 

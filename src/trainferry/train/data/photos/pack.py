@@ -17,6 +17,7 @@ from PIL import Image
 
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.example import Scalar, build_example
+from trainferry.train.data.orientation import is_turned
 from trainferry.train.data.pack import read_facts, skip_list
 from trainferry.train.data.photos.boxes import XmlBoxes
 from trainferry.train.data.photos.classes import PhotoClass, write_classes
@@ -182,19 +183,21 @@ def _pack_shard(job: _Job) -> PhotoReport:
     if job.target.exists():
         skipped, rewritten = map(_read_list, lists)
         written = Counter({context.split: len(RecordFile(job.target))})
-        return PhotoReport(written, [job.target], 1, 0, skipped, rewritten)
+        files = [job.target]
+        return PhotoReport(written, files, kept_files=1, skipped=skipped, rewritten=rewritten)
     report = PhotoReport(files=[job.target])
     with RecordWriter(job.target) as writer:
         for photo in job.photos:
             try:
-                record, kind, boxes = _build_record(context, photo)
+                built = _build_record(context, photo)
             except _SkippedError as error:
                 report.skipped.append((photo.path, str(error)))
                 continue
-            writer.write(record)
-            report.boxes += boxes
-            if kind:
-                report.rewritten.append((photo.path, kind))
+            writer.write(built.record)
+            report.boxes += built.boxes
+            report.turned += built.is_turned
+            if built.kind:
+                report.rewritten.append((photo.path, built.kind))
         report.written[context.split] = writer.count
         # Written before the shard gets its name, so that a finished shard has its lists.
         _write_list(lists[0], report.skipped)
@@ -202,10 +205,18 @@ def _pack_shard(job: _Job) -> PhotoReport:
     return report
 
 
-def _build_record(context: _Context, photo: Photo) -> tuple[bytes, str, int]:
+class _Built(NamedTuple):
+    record: bytes
+    kind: str
+    boxes: int
+    is_turned: bool
+
+
+def _build_record(context: _Context, photo: Photo) -> _Built:
     path = context.source / photo.path
     try:
-        data, (height, width), kind = encode_photo(path.read_bytes(), context.short_side)
+        stored = path.read_bytes()
+        data, (height, width), kind = encode_photo(stored, context.short_side)
     except OSError as error:
         raise _SkippedError("picture cannot be read", error.strerror or str(error)) from None
     except PictureError as error:
@@ -230,7 +241,7 @@ def _build_record(context: _Context, photo: Photo) -> tuple[bytes, str, int]:
     }
     for side, values in zip(("ymin", "xmin", "ymax", "xmax"), sides, strict=True):
         features[f"image/object/bbox/{side}"] = values
-    return build_example(features), kind, len(boxes)
+    return _Built(build_example(features), kind, len(boxes), is_turned(stored))
 
 
 def _other_kind(data: bytes) -> str:

@@ -19,6 +19,8 @@ class PhotoReport:
     files: list[Path] = field(default_factory=list)
     kept_files: int = 0
     boxes: int = 0
+    turned: int = 0
+    """Photographs that count on their EXIF to be turned, of the files written now."""
     skipped: list[tuple[str, str]] = field(default_factory=list)
     rewritten: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -28,6 +30,7 @@ class PhotoReport:
         self.files += other.files
         self.kept_files += other.kept_files
         self.boxes += other.boxes
+        self.turned += other.turned
         self.skipped += other.skipped
         self.rewritten += other.rewritten
 
@@ -40,6 +43,12 @@ class PhotoReport:
         if self.rewritten:
             kinds = ", ".join(f"{count:,} {kind}" for kind, count in _kinds(self.rewritten).items())
             lines.append(f"written again as RGB JPEG: {kinds}; all are listed in *.rewritten.tsv")
+        if self.turned:
+            lines.append(
+                f"stored rotated, to be shown upright by EXIF, which is ignored: {self.turned:,}; "
+                "rotate them first, for example with `exiftran -ai *.jpg`, unless the pictures to "
+                "be named later are stored alike"
+            )
         return "\n".join([*lines, *summarise_skipped(self.skipped, _kinds(self.skipped))])
 
     def to_json(self) -> dict[str, Any]:
@@ -48,6 +57,7 @@ class PhotoReport:
             "files": [str(path) for path in self.files],
             "kept_files": self.kept_files,
             "boxes": self.boxes,
+            "turned": self.turned,
             "notes": self.notes,
             "rewritten": _kinds(self.rewritten),
             **skipped_to_json(self.skipped, _kinds(self.skipped)),
