@@ -75,6 +75,13 @@ def test_ranks_share_the_cores_and_are_told_who_said_so(
         (["--", "no-such-command-here"], "there is no command `no-such-command-here`"),
         (["--json", "--", "ls"], "not JSON by itself"),
         (["--restarts", "-1", "--", "ls"], "cannot restart -1 times"),
+        (["--", "--ls"], "there is no command `--ls`"),
+        (["--device-numbers", "7-4", "--", "ls"], "`7-4` are not numbers of devices"),
+        (["--device-numbers", "4-", "--", "ls"], "`4-` are not numbers of devices"),
+        (["--device-numbers", "0-99999999", "--", "ls"], "not numbers of devices"),
+        (["--nodes", "2:", "--", "ls"], "`2:` is not a number of machines"),
+        (["--write", "slurm", "--to", "x", "--logs", "y", "--", "ls"], "--logs has no effect"),
+        (["--write", "slurm", "--to", "x", "--node-rank", "1", "--", "ls"], "--node-rank has no"),
     ],
 )
 def test_what_cannot_be_launched_is_told(
@@ -84,6 +91,16 @@ def test_what_cannot_be_launched_is_told(
     err = capsys.readouterr().err
     assert said in err
     assert "hint: " in err
+
+
+@pytest.mark.parametrize(("option", "value"), [("--grace", "nan"), ("--wait", "-3")])
+def test_a_time_to_wait_is_a_number_of_seconds(
+    capsys: pytest.CaptureFixture[str], option: str, value: str
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["launch", option, value, "--", "ls"])
+    assert stopped.value.code == 2
+    assert f"argument {option}: `{value}` is not a number of seconds" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("scheduler", ["slurm", "kubernetes", "modelarts"])
@@ -97,7 +114,11 @@ def test_files_of_a_scheduler_are_written_and_how_to_submit_is_told(
     paths = [Path(line) for line in shown.out.splitlines()]
     assert paths
     assert all(path.is_file() and path.parent == tmp_path for path in paths)
-    assert "then, in " in shown.err
+    said = [line for line in shown.err.splitlines() if ", in " in line]
+    assert said[0].startswith("launch: then, in ")
+    # Each file of Kubernetes is the whole job: submitting both would run it twice.
+    assert all(line.startswith("launch: or, in ") for line in said[1:])
+    assert (len(said) == 2) == (scheduler == "kubernetes")
 
 
 def test_a_rank_table_travels_with_the_files(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trainferry.cli.parser import positive
+from trainferry.cli.parser import positive, seconds
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from trainferry.launch.start.run import Outcome
     from trainferry.launch.start.start import Start
 
+_KILLER = (
+    "something else killed it, most often the kernel when memory runs out: "
+    "`dmesg | grep -i 'killed process'` tells; "
+)
 _SCHEDULERS = ("slurm", "kubernetes", "modelarts")
 
 
@@ -84,7 +88,8 @@ def _tell_end(outcome: Outcome) -> None:
         if failure.explained:
             print("", *failure.explained, sep="\n", file=sys.stderr)
             more = "; `trainferry doctor --explain` with it tells all of its codes"
-        print(f"\nhint: the whole log is {failure.log}{more}", file=sys.stderr)
+        killer = _KILLER if failure.was_killed else ""
+        print(f"\nhint: {killer}the whole log is {failure.log}{more}", file=sys.stderr)
 
 
 def _write(arguments: argparse.Namespace) -> int:
@@ -101,8 +106,10 @@ def _write(arguments: argparse.Namespace) -> int:
         )
     for path in write_files(files, arguments.to):
         print(path)
+    word = "then"
     for submit in dict.fromkeys(file.submit for file in files):
-        _say(f"then, in {shlex.quote(str(arguments.to))}: {submit}")
+        _say(f"{word}, in {shlex.quote(str(arguments.to))}: {submit}")
+        word = "or"  # each file is the whole job
     return 0
 
 
@@ -171,7 +178,7 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
         "--logs", type=Path, metavar="FOLDER", help="of the ranks' logs (default: logs/NAME)"
     )
     parser.add_argument(
-        "--show", choices=("0", "all", "none"), default="0", help="whose output is shown live"
+        "--show", choices=("0", "all", "none"), help="whose output is shown live (default: 0)"
     )
     parser.add_argument(
         "--restarts",
@@ -182,14 +189,13 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--grace",
-        type=float,
-        default=30.0,
+        type=seconds,
         metavar="SECONDS",
-        help="that a rank has to end itself before it is killed",
+        help="that a rank has to end itself before it is killed (default: 30)",
     )
     parser.add_argument(
         "--wait",
-        type=float,
+        type=seconds,
         metavar="SECONDS",
         help="for machines that are missing (default: 600; with --check: 30)",
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 # What --option says of the plan itself; all others are the scheduler's.
 _FOLDERS = ("working_folder", "data_folder", "output_folder")
 _PLAN_OPTIONS = ("image", "device", "time_limit_minutes", *_FOLDERS)
+# What only a start on this machine can heed: in a job, the scheduler's files decide.
+_OPTIONS_OF_A_START = ("logs", "show", "grace", "wait", "node_rank")
+_ONE_OR_A_RANGE = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?", re.ASCII)
 
 
 def build_start(arguments: argparse.Namespace) -> Start:
@@ -43,8 +47,8 @@ def build_start(arguments: argparse.Namespace) -> Start:
         node=node,
         table=table,
         logs=(arguments.logs or Path("logs") / plan.name).absolute(),
-        show=arguments.show,
-        grace_seconds=arguments.grace,
+        show=arguments.show or "0",
+        grace_seconds=30.0 if arguments.grace is None else arguments.grace,
         wait_seconds=600.0 if arguments.wait is None else arguments.wait,
     )
 
@@ -53,6 +57,7 @@ def build_written_plan(arguments: argparse.Namespace) -> tuple[LaunchPlan, dict[
     """The plan of --write, and the options that are the scheduler's own."""
     from trainferry.launch.write.plan import LaunchPlan
 
+    _refuse_options_of_a_start(arguments)
     table = _table(arguments)
     least, values = _size(arguments, table)
     if least != values["nodes"]:
@@ -102,7 +107,7 @@ def _common(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _called(command: tuple[str, ...]) -> str:
     """What people would call a command: its script, or its own words."""
-    plain = [word for word in command if not word.startswith("-")]
+    plain = [word for word in command if not word.startswith("-")] or [command[0]]
     if plain[0] == "trainferry":
         return "-".join(plain[1:3]) or "check"
     scripts = [word for word in plain if word.endswith((".py", ".sh"))]
@@ -144,14 +149,11 @@ def _table(arguments: argparse.Namespace) -> TableInUse | None:
 def _nodes(text: str | None) -> tuple[int | None, int | None]:
     if text is None:
         return None, None
-    low, _, high = text.partition(":")
-    if (
-        not low.isdecimal()
-        or not (high or low).isdecimal()
-        or not 1 <= int(low) <= int(high or low)
-    ):
+    low, colon, high = text.partition(":")
+    high = high if colon else low
+    if not low.isdecimal() or not high.isdecimal() or not 1 <= int(low) <= int(high):
         raise UsageError(f"`{text}` is not a number of machines", hint="--nodes 4, or --nodes 2:4")
-    return int(low), int(high or low)
+    return int(low), int(high)
 
 
 def _numbers(text: str | None) -> tuple[int, ...]:
@@ -159,12 +161,13 @@ def _numbers(text: str | None) -> tuple[int, ...]:
         return ()
     found: list[int] = []
     for part in text.split(","):
-        first, dash, last = part.strip().partition("-")
-        if not first.isdecimal() or (dash and not last.isdecimal()):
+        named = _ONE_OR_A_RANGE.fullmatch(part.strip())
+        numbers = range(int(named[1]), int(named[2] or named[1]) + 1) if named else range(0)
+        if not numbers:
             raise UsageError(
                 f"`{text}` are not numbers of devices", hint="--device-numbers 4,5,6,7 or 4-7"
             )
-        found += range(int(first), int(last or first) + 1)
+        found += numbers
     return tuple(found)
 
 
@@ -214,6 +217,17 @@ def _typed(options: Mapping[str, Any]) -> dict[str, Any]:
             f"there is no device `{found['device']}`", hint="--option device=npu, cuda or cpu"
         )
     return found
+
+
+def _refuse_options_of_a_start(arguments: argparse.Namespace) -> None:
+    given = [name for name in _OPTIONS_OF_A_START if getattr(arguments, name) is not None]
+    if given:
+        option = given[0].replace("_", "-")
+        instead = "; `--option output_folder=/FOLDER` moves logs" if option == "logs" else ""
+        raise UsageError(
+            f"--{option} has no effect on the files that --write writes",
+            hint=f"leave out --{option}{instead}",
+        )
 
 
 def _refuse_options(arguments: argparse.Namespace) -> None:

@@ -51,6 +51,13 @@ def positive(text: str) -> int:
     return number
 
 
+def seconds(text: str) -> float:
+    """Read a time to wait, which may be none."""
+    if not re.fullmatch(r"\d{1,9}(\.\d+)?", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds")
+    return float(text)
+
+
 def _plainly(message: str) -> str:
     if choice := re.match(r"argument (?:COMMAND|WHAT): invalid choice: '(.*?)'", message):
         return f"there is no command `{choice[1]}`"

@@ -172,6 +172,48 @@ def test_a_signal_to_the_launcher_reaches_all_ranks_and_their_children(tmp_path:
     assert _alive(tmp_path) == []
 
 
+# Ignores being asked to end, as a rank does that hangs in a collective.
+STUBBORN = """\
+import os, signal, sys, time
+for number in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, signal.SIG_IGN)
+with open(os.path.join(sys.argv[1], os.environ["RANK"] + ".pid"), "w") as file:
+    file.write("%d" % os.getpid())
+time.sleep(600)
+"""
+
+
+def test_a_second_ctrl_c_does_not_wait_for_ranks_that_ignore_the_first(tmp_path: Path) -> None:
+    (tmp_path / "pids").mkdir()
+    program = tmp_path / "stubborn.py"
+    program.write_text(STUBBORN)
+    words = ("--devices", "2", "--grace", "100000")  # far longer than the test may take
+    words += ("--", sys.executable, str(program), str(tmp_path / "pids"))
+    process = start_launcher(tmp_path, *words)
+    _until_written(tmp_path, 2)
+    process.send_signal(signal.SIGINT)
+    time.sleep(1)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGINT, err
+    assert _alive(tmp_path) == []
+
+
+def test_a_machine_that_is_not_let_in_says_why_when_it_gives_up(tmp_path: Path) -> None:
+    meet = ("--nodes", "2", "--rendezvous", f"127.0.0.1:{free_port()}")
+    host = start_launcher(tmp_path, *meet, "--", sys.executable, "-c", "pass")
+    try:
+        words = (*meet, "--devices", "2", "--wait", "4", "--", sys.executable, "-c", "pass")
+        code, _, err = launch(tmp_path, *words, before="import time; time.sleep(3)")
+    finally:
+        host.send_signal(signal.SIGTERM)
+        host.communicate(timeout=60)
+    assert code == 1
+    assert "does not let this machine in: it starts 2 ranks, the others 1" in err
+    assert "hint: give the same options on all machines" in err
+
+
 def test_two_machines_start_again_together_after_a_rank_failed(tmp_path: Path) -> None:
     program = tmp_path / "again.py"
     program.write_text(AGAIN)

@@ -16,6 +16,7 @@ from torch.distributed.elastic.agent.server.api import (
     WorkerState,
 )
 from torch.distributed.elastic.agent.server.local_elastic_agent import LocalElasticAgent
+from torch.distributed.elastic.multiprocessing import SignalException
 
 from trainferry.launch.codes.explain import explain_end
 from trainferry.launch.start.exits import Exit, Exits, end_orphans, own_children
@@ -55,6 +56,7 @@ class RankAgent(LocalElasticAgent):
         self._pids: list[int] = []
         self._others = own_children()
         self._done: RunResult | None = None
+        self._is_hurried = False
 
     def _assign_worker_ranks(
         self,
@@ -155,13 +157,20 @@ class RankAgent(LocalElasticAgent):
             explain_end(path),
         )
 
-    def _shutdown(
-        self, death_sig: signal.Signals = signal.SIGTERM, *_: object, **__: object
-    ) -> None:
-        if self._pcontext:
-            self._pcontext.close(death_sig, int(self._start.grace_seconds))
+    def _shutdown(self, death_sig: signal.Signals | None = None, *_: object, **__: object) -> None:
+        """Stop the ranks here; torch names a signal where one came to this process."""
+        if self._is_hurried:
+            self.end_all()
+        try:
+            if self._pcontext:
+                grace = int(self._start.grace_seconds)
+                self._pcontext.close(death_sig or signal.SIGTERM, grace)
+        except SignalException:
+            # Torch calls this once more. After a second signal it must not wait once more.
+            self._is_hurried = death_sig is not None
+            raise
         end_orphans(self._pids, self._others)
-        super()._shutdown(death_sig)
+        super()._shutdown(death_sig or signal.SIGTERM)
 
     def end_all(self) -> None:
         """Leave no process behind, whatever happened; a second Ctrl-C comes to this."""

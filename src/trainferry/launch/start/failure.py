@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import signal
-from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 
 _MOST_BYTES = 64 << 10
+_MOST_CHARACTERS = 400
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,11 @@ class RankFailure:
             return f"exit code {self.code}"
         return f"signal {signal_name(-self.code)}"
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether it got SIGKILL, which nothing sends to itself; 137 is what shells make of it."""
+        return self.status == 128 + signal.SIGKILL
+
     def sentence(self) -> str:
         where = f" on {self.machine}" if self.machine else ""
         return f"rank {self.rank}{where} failed with {self.how}"
@@ -57,4 +65,17 @@ def last_lines(path: Path, most: int = 20) -> tuple[str, ...]:
             text = file.read().decode(errors="backslashreplace")
     except FileNotFoundError:
         return ()
-    return tuple(deque(text.splitlines(), most))
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return tuple(_as_seen(line) for line in lines[-most:])
+
+
+def _as_seen(line: str) -> str:
+    """What a terminal leaves of a line that a progress bar writes again and again.
+
+    Colours are left out; other control characters, which could move or hide text, are escaped.
+    """
+    last = _COLOUR.sub("", line).rstrip("\r").rpartition("\r")[2]
+    shown = _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", last)
+    if len(shown) <= _MOST_CHARACTERS:
+        return shown
+    return f"{shown[:_MOST_CHARACTERS]} …"

@@ -147,10 +147,7 @@ class MeetingRendezvous(RendezvousHandler):
         if view is None or not view.refused:
             return None
         if since is not None and time.monotonic() - since > _REFUSED_SECONDS:
-            raise LaunchError(
-                f"{self._where()} does not let this machine in: {view.refused}",
-                hint="give the same options on all machines, and each its own --node-rank",
-            )
+            raise self._refused(view)
         return since or time.monotonic()
 
     def _tell_who_is_missing(self, view: View | None) -> None:
@@ -173,9 +170,17 @@ class MeetingRendezvous(RendezvousHandler):
                 hint="check that the same command runs there, that the name is right, and that "
                 "no firewall closes the port",
             )
+        if view.refused:
+            return self._refused(view)
         return LaunchError(
             f"not all machines came within {seconds:.0f} s: {_who(view, self._start.plan.nodes)}",
             hint="start the same command on the missing ones; --wait SECONDS waits longer",
+        )
+
+    def _refused(self, view: View) -> LaunchError:
+        return LaunchError(
+            f"{self._where()} does not let this machine in: {view.refused}",
+            hint="give the same options on all machines, and each its own --node-rank",
         )
 
     def _where(self) -> str:
