@@ -54,6 +54,7 @@ def test_one_rank_is_explained() -> None:
     assert "rank 11 runs on device 3 of server `node-001`." in told
     assert "On the same server: ranks 8-10, 12-15." in told
     assert "\n  RANK_ID=11\n  DEVICE_ID=3\n" in told
+    assert "On the same server: rank 2." in explain_rank(table_of(server_list(2, 2)), 3, "t.json")
     with pytest.raises(UsageError, match="there is no rank 16"):
         explain_rank(table, 16, "t.json")
 

@@ -117,7 +117,9 @@ def test_hosts_come_from_names_brackets_and_files(tmp_path: Path) -> None:
     assert read_hosts(path) == [Host("node1"), Host("node2"), Host("node3", 4)]
 
 
-@pytest.mark.parametrize("word", ["n[", "n]", "n[a]", "n[2-1]", "n[1][2]", "n[1-]"])
+@pytest.mark.parametrize(
+    "word", ["n[", "n]", "n[a]", "n[2-1]", "n[1][2]", "n[1-]", "n[1-99999999]"]
+)
 def test_brackets_that_make_no_sense_are_errors(word: str) -> None:
     with pytest.raises(UsageError):
         name_hosts([word])
@@ -131,8 +133,15 @@ def test_host_files_that_make_no_sense_are_errors(tmp_path: Path, text: str, pro
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=problem):
         read_hosts(path)
-    with pytest.raises(DataError, match="cannot be read"):
+
+
+def test_a_host_file_that_cannot_be_read_is_told_in_plain_words(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none` cannot be read: No such file or directory$"):
         read_hosts(tmp_path / "none")
+    path = tmp_path / "hosts"
+    path.write_bytes("node-1  # für Tests\n".encode("latin-1"))
+    with pytest.raises(DataError, match="no text in UTF-8: byte 11 is 0xfc"):
+        read_hosts(path)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +152,7 @@ def test_devices_are_a_number_or_ids(text: str, ids: list[int]) -> None:
     assert parse_devices(text) == tuple(ids)
 
 
-@pytest.mark.parametrize("text", ["", "a", "7-4", "1,,2", "-1"])
+@pytest.mark.parametrize("text", ["", "a", "7-4", "1,,2", "-1", "0-99999999", "99999999"])
 def test_devices_that_make_no_sense_are_errors(text: str) -> None:
     with pytest.raises(UsageError):
         parse_devices(text)

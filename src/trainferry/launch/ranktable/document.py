@@ -57,9 +57,7 @@ def parse_document(data: bytes) -> tuple[dict[str, Any] | None, list[Finding]]:
         )
         return None, findings
     if not isinstance(document, dict):
-        kind = "a list" if isinstance(document, list) else "a single value"
-        problem = f"holds {kind} where a rank table is one object"
-        findings.append(Finding("json", "error", _FILE, problem, "put it in `{` and `}`"))
+        findings.append(_no_object(document))
         return None, findings
     return document, findings
 
@@ -137,6 +135,16 @@ def _decode(data: bytes, findings: list[Finding]) -> str | None:
         return None
 
 
+def _no_object(document: object) -> Finding:
+    kind, fix = "a single value", "check the path, or make a table: `trainferry ranktable make`"
+    if isinstance(document, list):
+        kind = "a list"
+        if len(document) == 1 and isinstance(document[0], dict):
+            fix = "delete the outermost `[` and `]`"
+    problem = f"holds {kind} where a rank table is one object"
+    return Finding("json", "error", _FILE, problem, fix)
+
+
 def _twice(pairs: list[tuple[str, Any]]) -> list[Finding]:
     values = dict(pairs)
     named = [f"`{key}` {values[key]!r}" for key in ("server_id", "device_id") if key in values]
@@ -163,12 +171,12 @@ def _not_json(text: str, error: json.JSONDecodeError) -> Finding:
     fix = "correct it there"
     if rest.startswith(("//", "#", "/*")):
         fix = "delete the comments: JSON has none, though the vendor's examples show some"
+    elif not rest or error.msg.startswith("Unterminated string"):
+        fix = "the end is missing: copy the file again, or close what is open"
     elif rest.startswith(("}", "]")) or before.endswith(","):
         fix = "delete the comma before it"
     elif rest.startswith("'"):
         fix = 'write "double quotes"'
-    elif not rest:
-        fix = "the end is missing: copy the file again, or close what is open"
     elif error.msg.startswith("Extra data"):
         fix = "one file holds one table: delete what follows it"
     problem = f"is not JSON: {error.msg[:1].lower()}{error.msg[1:]}"

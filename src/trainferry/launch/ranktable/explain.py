@@ -39,7 +39,8 @@ def explain_rank(table: RankTable, rank: int, name: str) -> str:
     if device.address:
         lines.append(f"Other servers reach it at {device.address}.")
     if neighbours:
-        lines.append(f"On the same server: ranks {shorten_numbers(neighbours)}.")
+        ranks = "rank" if len(neighbours) == 1 else "ranks"
+        lines.append(f"On the same server: {ranks} {shorten_numbers(neighbours)}.")
     lines += ["", "Its environment:"]
     lines += [f"  {key}={value}" for key, value in environment_of(table, device, name).items()]
     return "\n".join(lines)

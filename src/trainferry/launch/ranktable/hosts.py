@@ -10,7 +10,9 @@ from pathlib import Path
 from trainferry.errors import DataError, UsageError
 
 _RANGE = re.compile(r"(?P<before>[^\[\]]*)\[(?P<inside>[^\[\]]+)\](?P<after>[^\[\]]*)")
-_SLOTS = re.compile(r"slots=(\d+)")
+_SLOTS = re.compile(r"slots=(\d{1,4})")
+# More than any cluster has; a slip of the finger must not fill the memory.
+_MOST_HOSTS = 100_000
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,16 @@ def read_hosts(path: Path) -> list[Host]:
     """Hosts from a file, one on a line, as MPI has them: `node-1 slots=8  # comment`."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise DataError(
-            f"the host file `{path}` cannot be read: {error}", hint="check the path"
+            f"the host file `{path}` cannot be read: {error.strerror}",
+            hint="check the path, and who may read it",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"the host file `{path}` is no text in UTF-8: byte {error.start:,} is "
+            f"0x{error.object[error.start]:02x}",
+            hint="save it again as UTF-8",
         ) from error
     hosts = [
         host
@@ -46,11 +55,11 @@ def read_hosts(path: Path) -> list[Host]:
 
 def parse_devices(text: str) -> tuple[int, ...]:
     """Device ids: `8` means the first eight, `4-7` and `0,1` mean these."""
-    if text.isascii() and text.isdecimal():
+    if re.fullmatch(r"\d{1,4}", text, re.ASCII):
         return tuple(range(int(text)))
     ids: list[int] = []
     for part in text.split(","):
-        run = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip(), re.ASCII)
+        run = re.fullmatch(r"(\d{1,4})(?:-(\d{1,4}))?", part.strip(), re.ASCII)
         if run is None or int(run[2] or run[1]) < int(run[1]):
             raise UsageError(
                 f"`{text}` is no choice of devices",
@@ -89,5 +98,11 @@ def _expand(word: str) -> Iterator[str]:
         run = re.fullmatch(r"(\d+)(?:-(\d+))?", part, re.ASCII)
         if run is None or int(run[2] or run[1]) < int(run[1]):
             raise UsageError(f"`{part}` in `{word}` is no range", hint="as in `node[01-16]`")
+        count = int(run[2] or run[1]) - int(run[1]) + 1
+        if count > _MOST_HOSTS:
+            raise UsageError(
+                f"`{word}` names {count:,} hosts; no cluster has so many",
+                hint="check the range, as in `node[01-16]`",
+            )
         for number in range(int(run[1]), int(run[2] or run[1]) + 1):
             yield f"{match['before']}{number:0{len(run[1])}}{match['after']}"
