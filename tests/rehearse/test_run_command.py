@@ -57,6 +57,16 @@ def test_a_script_that_trains_runs(
     assert {"report.html", "report.md", "report.json", "report.sarif", "command.json"} <= names
 
 
+def test_the_result_is_told_even_if_the_report_cannot_be_written(
+    python: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert rehearse(python, TRAINS, "--report", str(tmp_path / "file" / "report")) == 1
+    out, error = capsys.readouterr()
+    assert out.startswith("runs\n  migrated: ")
+    assert "file/report`: Not a directory" in error
+
+
 def test_json_goes_to_stdout_alone(python: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert rehearse(python, TRAINS, "--json") == 0
     told = json.loads(capsys.readouterr().out)

@@ -164,8 +164,10 @@ def _rehearse(arguments: argparse.Namespace) -> int:
 
     plan = _plan(arguments)
     rehearsal = rehearse(plan, open_show())
-    _write_reports(rehearsal, arguments.report or plan.folder)
+    # The result first: if the report cannot be written, an hour of runs is not lost.
     _print(rehearsal, arguments)
+    sys.stdout.flush()
+    _write_reports(rehearsal, arguments.report or plan.folder)
     return 0 if rehearsal.verdict is Verdict.RUNS else 1
 
 

@@ -27,7 +27,7 @@ def test_equal_runs_agree_and_nothing_is_found(tmp_path: Path) -> None:
     comparison = compared(*two_runs(tmp_path))
     assert comparison.agrees
     assert found(comparison) == []
-    assert comparison.summary.startswith("1 steps agree to 1e-05: largest differences: loss 0.0")
+    assert comparison.summary.startswith("1 step agrees to 1e-05; largest difference of loss 0.0")
 
 
 def test_the_first_step_and_tensor_that_part_are_named(tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ class Comparison:
         if not count:
             return "the two runs have no train step in common"
         if (parting := self.parting) is None:
-            return f"{count} steps agree to {self.tolerance:g}: {self._largest_of_all()}"
+            steps = "1 step agrees" if count == 1 else f"{count} steps agree"
+            return f"{steps} to {self.tolerance:g}; {self._largest_of_all()}"
         number, tensor = parting
         when = "before the first step" if number == 0 else f"at step {number} of {count}"
         return f"the runs part {when}, in {tensor}; {self._largest_of_all()}"
@@ -127,7 +128,7 @@ class Comparison:
     def _largest_of_all(self) -> str:
         kinds = ("loss", "gradient", "weight")
         parts = [f"{kind} {one.relative:.1e}" for kind in kinds if (one := self.largest(kind))]
-        return "largest differences: " + ", ".join(parts) if parts else "nothing was recorded"
+        return "largest difference of " + ", ".join(parts) if parts else "nothing was recorded"
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:
