@@ -187,8 +187,8 @@ def test_a_second_ctrl_c_does_not_wait_for_ranks_that_ignore_the_first(tmp_path:
     (tmp_path / "pids").mkdir()
     program = tmp_path / "stubborn.py"
     program.write_text(STUBBORN)
-    words = ("--devices", "2", "--grace", "100000")  # far longer than the test may take
-    words += ("--", sys.executable, str(program), str(tmp_path / "pids"))
+    grace = ("--grace", "100000")  # far longer than the test may take
+    words = ("--devices", "2", *grace, "--", sys.executable, str(program), str(tmp_path / "pids"))
     process = start_launcher(tmp_path, *words)
     _until_written(tmp_path, 2)
     process.send_signal(signal.SIGINT)
