@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -42,10 +43,69 @@ def test_a_new_tree_with_reports(project: Path, tmp_path: Path) -> None:
 
 def test_in_place_and_a_second_time(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["migrate", str(project), "--in-place", *ONLY]) == 0
-    assert "git apply" in capsys.readouterr().err
+    assert "apply trainferry-undo.patch` leads back" in capsys.readouterr().err
     assert main(["migrate", str(project), "--in-place", *ONLY]) == 0
     assert (project / "net.py").read_bytes() == AFTER
     assert len(list(project.glob("*.patch"))) == 1
+
+
+def test_the_way_back_is_told_as_a_command_that_works_from_here(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["migrate", str(project), "--in-place", *ONLY]) == 0
+    assert f"`git -C {project} apply trainferry-undo.patch`" in capsys.readouterr().err
+    (project / "net.py").write_bytes(BEFORE)
+    (project / "trainferry-undo.patch").unlink()
+    monkeypatch.chdir(project)
+    assert main(["migrate", ".", "--in-place", *ONLY]) == 0
+    assert "`git apply trainferry-undo.patch`" in capsys.readouterr().err
+
+
+PROGRAM = BEFORE + b"if __name__ == '__main__':\n    tf.Session().run(tf.train.Optimizer(0.1))\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({"net.py": BEFORE}, "next: trainferry rehearse {new} --entry FILE"),
+        ({"a b.py": PROGRAM}, "next: trainferry rehearse {new} --entry 'a b.py'"),
+        (
+            {"one.py": PROGRAM, "two.py": PROGRAM},
+            "next: trainferry rehearse {new} --entry one.py (of 2 programs)",
+        ),
+        (
+            {"net.py": PROGRAM, "bad.py": b"def ("},
+            "next: what is left by hand, then trainferry rehearse {new} --entry net.py",
+        ),
+        ({"net.py": b"print(1)\n"}, ""),
+    ],
+)
+def test_the_next_step_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], files: dict[str, bytes], said: str
+) -> None:
+    project, new = make_project(tmp_path / "project", files), tmp_path / "new"
+    assert main(["migrate", str(project), "--to", str(new), *ONLY]) == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("next")]
+    assert told == ([said.format(new=new)] if said else [])
+
+
+def test_a_folder_that_is_there_is_told_before_the_work(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_project(tmp_path / "new", {"mine": b"1"})
+    assert main(["migrate", str(project), "--to", str(tmp_path / "new")]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "is already there" in shown.err
+
+
+def test_reports_hold_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "project", {os.fsdecode(b"caf\xe9.py"): BEFORE})
+    report = tmp_path / "report"
+    assert main(["migrate", str(project), "--report", str(report), *ONLY]) == 0
+    sarif = json.loads((report / "report.sarif").read_text())
+    place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "caf%E9.py"
 
 
 def test_check_says_by_its_exit_whether_anything_would_change(project: Path) -> None:
@@ -74,6 +134,9 @@ def test_json_is_all_of_stdout(project: Path, capsys: pytest.CaptureFixture[str]
         (["--only", "fused_drop"], ["no rule `fused_drop`", "fused_dropout"]),
         (["--also", "nothing_like_it_at_all"], ["trainferry rules"]),
         (["--baseline", "none.json"], ["no baseline", "--write-baseline"]),
+        (["--only", ","], ["--only names no rule", "leave out --only"]),
+        (["--skip", ""], ["--skip names no rule"]),
+        ([*ONLY, "--skip", "fused_dropout,gpu_options"], ["leave no rule"]),
     ],
 )
 def test_wrong_usage_has_a_hint(

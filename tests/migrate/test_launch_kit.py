@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -157,9 +159,6 @@ def tree(tmp_path: Path) -> Path:
 
 
 def run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    import os
-    import sys
-
     inherited = {key: value for key, value in os.environ.items() if key != "ASCEND_DEVICE_ID"}
     return subprocess.run(
         [script, *arguments],
@@ -172,6 +171,18 @@ def run(script: Path, *arguments: str, **environment: str) -> subprocess.Complet
 
 
 class TestRuns:
+    @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+    @pytest.mark.parametrize("name", [b"caf\xe9.py", b"new\nline.py", b"a b.py"])
+    def test_a_program_of_any_name(self, tmp_path: Path, name: bytes) -> None:
+        new, stem = tmp_path / "new", os.fsdecode(name).removesuffix(".py")
+        migration = migrated(make_project(tmp_path / "project", {os.fsdecode(name): REPORT}))
+        write_tree(migration, new, launch_kit(migration))
+        program = new / os.fsdecode(name)
+        program.write_bytes(program.read_bytes().replace(b", tensorflow", b""))
+        done = run(new / "npu_launch" / f"{stem}_1p.sh", "--x")
+        assert "['--x']" in done.stdout
+        assert "command not found" not in done.stderr
+
     def test_one_device(self, tree: Path) -> None:
         done = run(tree / "npu_launch/train_1p.sh", "--data", "a b")
         assert done.stdout == "0 1 0 10087 ['--data', 'a b']\n"

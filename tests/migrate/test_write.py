@@ -67,6 +67,11 @@ class TestNewTree:
         write_tree(migrated(project / "net.py"), tmp_path / "new")
         assert files_of(tmp_path / "new") == {"net.py": AFTER}
 
+    def test_a_single_file_may_go_into_a_folder_beside_it(self, tmp_path: Path) -> None:
+        project = make_project(tmp_path / "project", {"net.py": BEFORE})
+        write_tree(migrated(project / "net.py"), project / "new")
+        assert files_of(project / "new") == {"net.py": AFTER}
+
     def test_a_folder_with_something_in_it_is_refused(self, tmp_path: Path) -> None:
         project = make_project(tmp_path / "project", {"net.py": BEFORE})
         make_project(tmp_path / "new", {"mine": b"1"})
@@ -92,6 +97,19 @@ class TestNewTree:
             write_tree(migrated(project), tmp_path / "new")
         assert sorted(path.name for path in tmp_path.iterdir()) == ["project"]
 
+    def test_a_file_that_cannot_be_read_is_not_said_to_be_unwritable(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project = make_project(tmp_path / "project", {"a.txt": b"1", "net.py": BEFORE})
+
+        def fail(source: Path, _copy: Path) -> None:
+            raise PermissionError(13, "Permission denied", str(source))
+
+        monkeypatch.setattr(shutil, "copy2", fail)
+        with pytest.raises(WriteError, match=r"cannot read .*a\.txt: Permission denied"):
+            write_tree(migrated(project), tmp_path / "new")
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["project"]
+
     def test_a_pipe_is_told_and_not_waited_for(self, tmp_path: Path) -> None:
         project = make_project(tmp_path / "project", {"net.py": BEFORE})
         os.mkfifo(project / "pipe")
@@ -106,6 +124,11 @@ ODD = {
     "bom.py": b"\xef\xbb\xbf" + BEFORE,
     "tabs.py": b"if 1:\n\timport tensorflow as tf\n\tnet = tf.nn.dropout(net, 0.8)\n",
     "form_feed.py": BEFORE + b"\x0c\nx = 1  # \x1c\xe2\x80\xa8\n",
+    "a b/with blanks.py": BEFORE,
+    "line\nend.py": BEFORE,
+    'a "quoted" back\\slash.py': BEFORE,
+    os.fsdecode(b"caf\xe9.py"): BEFORE,
+    "模型.py": BEFORE,
 }
 
 
@@ -126,6 +149,20 @@ class TestInPlace:
         subprocess.run(command, cwd=project, check=True, capture_output=True)
         undo.unlink()
         assert files_of(project) == ODD
+
+    @pytest.mark.parametrize("place", ["", "models/words"], ids=["from the top", "from the folder"])
+    def test_git_applies_the_patch_of_a_folder_of_a_work_tree(
+        self, tmp_path: Path, place: str
+    ) -> None:
+        if shutil.which("git") is None:
+            pytest.skip("git is not installed")
+        project = make_project(tmp_path / "models" / "words", {"net.py": BEFORE})
+        subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True, capture_output=True)
+        undo = write_in_place(migrated(project))
+        assert undo is not None
+        command = ["git", "apply", str(undo)]
+        subprocess.run(command, cwd=tmp_path / place, check=True, capture_output=True)
+        assert (project / "net.py").read_bytes() == BEFORE
 
     def test_modes_stay(self, tmp_path: Path) -> None:
         project = make_project(tmp_path, {"net.py": BEFORE})

@@ -6,11 +6,14 @@ import argparse
 import gc
 import json
 import os
+import shlex
 import shutil
 import sys
 import time
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
+from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
@@ -42,9 +45,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def _add_rules(parser: argparse.ArgumentParser) -> None:
     rules = parser.add_argument_group("rules", "`trainferry rules` lists them")
-    rules.add_argument("--only", default="", metavar="RULE,…", help="no other rules")
-    rules.add_argument("--skip", default="", metavar="RULE,…", help="all but these")
-    rules.add_argument("--also", default="", metavar="RULE,…", help="rules you must ask for")
+    rules.add_argument("--only", metavar="RULE,…", help="no other rules")
+    rules.add_argument("--skip", metavar="RULE,…", help="all but these")
+    rules.add_argument("--also", metavar="RULE,…", help="rules you must ask for")
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
@@ -88,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     from trainferry.report.words import counted
 
     started = time.monotonic()
+    _refuse_early(arguments)
     migration = migrate_project(arguments.project, _options(arguments))
     gc.freeze()  # the program ends soon: nobody needs the memory back
     if arguments.write_baseline:
@@ -100,25 +104,47 @@ def run(arguments: argparse.Namespace) -> int:
         _write_reports(migration, arguments.report)
     _write(migration, arguments)
     _say(f"{counted(len(migration.files), 'file')} in {time.monotonic() - started:.1f} s")
+    if arguments.to or arguments.in_place:
+        _say_next(migration, arguments)
     return _exit_code(migration, arguments)
+
+
+def _refuse_early(arguments: argparse.Namespace) -> None:
+    """Tell before the work, which takes a while, what would stop its end."""
+    from trainferry.migrate.write import check_target
+
+    if arguments.to:
+        check_target(arguments.to, arguments.project if arguments.project.is_dir() else None)
 
 
 def _options(arguments: argparse.Namespace) -> Options:
     from trainferry.migrate.options import Options
 
+    only, skip, also = (_names(arguments, option) for option in ("only", "skip", "also"))
+    if only and only <= skip:
+        raise UsageError("--only and --skip leave no rule", hint="leave one of them out")
     return Options(
         adapter=arguments.adapter,
         chip=arguments.chip,
         distributed=arguments.distributed,
-        only=_names(arguments.only),
-        skip=_names(arguments.skip),
-        also=_names(arguments.also),
+        only=only,
+        skip=skip,
+        also=also,
         lint=arguments.lint,
     )
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in text.split(",") if name.strip())
+def _names(arguments: argparse.Namespace, option: str) -> frozenset[str]:
+    text = getattr(arguments, option)
+    if text is None:
+        return frozenset()
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise UsageError(
+            f"--{option} names no rule",
+            hint=f"`trainferry rules` lists them; or leave out --{option}",
+        )
+    return names
 
 
 def _show(migration: Migration, arguments: argparse.Namespace) -> None:
@@ -150,9 +176,26 @@ def _write(migration: Migration, arguments: argparse.Namespace) -> None:
         undo = write_in_place(migration)
         if undo is not None:
             changed = counted(len(migration.changed), "file")
-            _say(f"{changed} changed; `git apply {undo.name}` leads back")
+            git = "git"
+            if undo.parent != Path.cwd():
+                git += f" -C {shlex.quote(str(migration.root))}"
+            _say(f"{changed} changed; `{git} apply {undo.name}` leads back")
     elif migration.changed and not (arguments.diff or arguments.check or arguments.lint):
         _say("nothing was written: give --to FOLDER, or --in-place")
+
+
+def _say_next(migration: Migration, arguments: argparse.Namespace) -> None:
+    from trainferry.migrate.entries import programs
+    from trainferry.migrate.migration import Verdict
+
+    if migration.verdict is Verdict.NOT_TENSORFLOW:
+        return
+    found = programs(migration.entries)
+    entry = shlex.quote(str(found[0].path)) if found else "FILE"
+    command = f"trainferry rehearse {shlex.quote(str(arguments.to or migration.root))}"
+    first = "what is left by hand, then " if migration.verdict is Verdict.MISSING else ""
+    others = f" (of {len(found)} programs)" if len(found) > 1 else ""
+    _say(f"next: {first}{command} --entry {entry}{others}")
 
 
 def _launch_kit(migration: Migration) -> list[tuple[PurePosixPath, bytes]]:

@@ -39,11 +39,15 @@ def without_baseline(migration: Migration, path: Path) -> Migration:
     hint = "write it anew with --write-baseline"
     try:
         content = json.loads(path.read_text("utf-8"))
-        known = frozenset(content["findings"])
     except FileNotFoundError:
         raise UsageError(f"there is no baseline {path}", hint=hint) from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path} is not a baseline: {error}", hint=hint) from None
+    except ValueError as error:
+        raise UsageError(
+            f"{path} is not a baseline, for it is no JSON: {error}", hint=hint
+        ) from None
+    known = content.get("findings") if isinstance(content, dict) else None
+    if not isinstance(known, list):
+        raise UsageError(f"{path} is not a baseline: it has no list of `findings`", hint=hint)
     marks = fingerprints(migration.told)
     new = tuple(told for told, mark in zip(migration.told, marks, strict=True) if mark not in known)
     return replace(migration, told=new, in_baseline=len(migration.told) - len(new))

@@ -60,6 +60,12 @@ def find_entries(files: Iterable[File]) -> tuple[Entry, ...]:
     return tuple(sorted(found, key=lambda entry: (not entry.trains, entry.path)))
 
 
+def programs(entries: Iterable[Entry]) -> list[Entry]:
+    """Those that train; all of them where none does."""
+    known = list(entries)
+    return [entry for entry in known if entry.trains] or known
+
+
 def find_entry(file: File) -> Entry | None:
     path = file.source.path
     if path.suffix == ".ipynb" or _is_test(path) or not _uses_tensorflow(file):

@@ -14,7 +14,7 @@ import shlex
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from trainferry.migrate.entries import Argument, Entry
+from trainferry.migrate.entries import Argument, Entry, programs
 from trainferry.migrate.migration import Migration
 
 FOLDER = PurePosixPath("npu_launch")
@@ -25,7 +25,7 @@ _TO_FILL_IN = "FILL-IN"
 
 def launch_kit(migration: Migration) -> list[tuple[PurePosixPath, bytes]]:
     """The files of the kit, for every program that trains; without one, for all programs."""
-    entries = [entry for entry in migration.entries if entry.trains] or list(migration.entries)
+    entries = programs(migration.entries)
     if not entries:
         return []
     files = [(FOLDER / "rank_table_8p.json", _rank_table())]
@@ -53,14 +53,16 @@ def _script(entry: Entry, body: str) -> bytes:
     module = entry.module
     program = shlex.quote(str(entry.path)) if module is None else f"-m {shlex.quote(module)}"
     required = [one.name for one in entry.arguments if one.is_required]
-    head = ["#!/usr/bin/env bash", f"# Runs {entry.path} on NPUs; arguments go to the program."]
+    shown = str(entry.path).replace("\n", "?")
+    head = ["#!/usr/bin/env bash", f"# Runs {shown} on NPUs; arguments go to the program."]
     head += list(_described(entry.arguments))
     check = ""
     if required:
         needs = " ".join(shlex.quote(name) for name in required if name.startswith("-"))
         check = _CHECK.replace("@NEEDS@", needs) if needs else ""
     text = "\n".join(head) + "\n" + _COMMON + check + body
-    return text.replace("@PROGRAM@", program).replace("@DEVICES@", str(_DEVICES)).encode()
+    text = text.replace("@PROGRAM@", program).replace("@DEVICES@", str(_DEVICES))
+    return text.encode("utf-8", "surrogateescape")  # a name that is not UTF-8 keeps its bytes
 
 
 def _described(arguments: tuple[Argument, ...]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shutil
 import stat
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,7 @@ from trainferry.migrate.migration import MigratedFile, Migration
 from trainferry.migrate.reading.walk import folder_not_taken
 
 UNDO_NAME = "trainferry-undo.patch"
+_TO_QUOTE = re.compile(rb'[\x00-\x1f\x7f"\\]')
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,7 @@ def write_tree(
     copied as links. The folder appears when all of it is there.
     """
     root = migration.root.resolve()
-    target = Path(os.path.abspath(to))  # noqa: PTH100 - `to` may be a link to nothing yet
-    _check_target(target, root)
+    target = check_target(to, None if migration.is_one_file else root)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         beside.mkdir(parents=True)
@@ -53,16 +54,32 @@ def write_tree(
             target.rmdir()
         beside.rename(target)
     except OSError as error:
-        raise _explained(error, target) from None
+        raise _unreadable(error, root, beside) or _explained(error, target) from None
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return WrittenTree(target, count, len(migration.changed), tuple(left_out))
 
 
+def check_target(to: Path, project: Path | None) -> Path:
+    """The absolute path of a new tree; raises UsageError where it cannot be made.
+
+    `project` is the folder that will be copied there, None for a single file.
+    """
+    target = Path(os.path.abspath(to))  # noqa: PTH100 - `to` may be a link to nothing yet
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is already there", hint="give a folder that does not exist yet")
+    if project is not None and target.is_relative_to(project.resolve()):
+        raise UsageError(
+            f"{target} lies inside the project", hint="give a folder beside it, not in it"
+        )
+    return target
+
+
 def write_in_place(migration: Migration) -> Path | None:
     """Change the project's own files; return the patch that restores them, None if none changed.
 
-    `git apply trainferry-undo.patch` or `patch -p1 < trainferry-undo.patch` brings every byte back.
+    `git apply trainferry-undo.patch` in the project brings every byte back. In a Git work tree the
+    patch names files from its top, as Git's own do: others are passed over in a folder of it.
     """
     if not migration.changed:
         return None
@@ -74,7 +91,7 @@ def write_in_place(migration: Migration) -> Path | None:
     try:
         for place, file in zip(places, migration.changed, strict=True):
             beside.append((_write_beside(place, file.after), place, file))
-        patch = _write_beside(undo, undo_patch(migration.changed))
+        patch = _write_beside(undo, undo_patch(migration.changed, _below_work_tree(root)))
         patch.rename(undo)
         for part, place, file in beside:
             part.replace(place)
@@ -100,25 +117,42 @@ def _put_back(done: Sequence[tuple[Path, bytes]], undo: Path) -> None:
     undo.unlink(missing_ok=True)
 
 
-def undo_patch(files: Sequence[MigratedFile]) -> bytes:
-    """A patch that leads from the migrated files back to those before, byte for byte."""
-    return b"".join(_patch(file) for file in files)
+def undo_patch(files: Sequence[MigratedFile], folder: PurePosixPath) -> bytes:
+    """A patch that leads from the migrated files back to those before, byte for byte.
+
+    `folder` is where they lie, seen from where the patch will be applied.
+    """
+    return b"".join(_patch(file, folder / file.path) for file in files)
 
 
-def _patch(file: MigratedFile) -> bytes:
-    name = os.fsencode(str(file.path))
+def _patch(file: MigratedFile, path: PurePosixPath) -> bytes:
+    name = os.fsencode(str(path))
+    before, after = _quoted(b"a/" + name), _quoted(b"b/" + name)
+    end = b"\t" if b" " in name else b""  # or `patch` takes the first word for the name
     lines = difflib.diff_bytes(
-        difflib.unified_diff,
-        _lines(file.after),
-        _lines(file.before),
-        b"a/" + name,
-        b"b/" + name,
+        difflib.unified_diff, _lines(file.after), _lines(file.before), before + end, after + end
     )
     ended = (
         line if line.endswith(b"\n") else line + b"\n\\ No newline at end of file\n"
         for line in lines
     )
-    return b"diff --git a/" + name + b" b/" + name + b"\n" + b"".join(ended)
+    return b"diff --git " + before + b" " + after + b"\n" + b"".join(ended)
+
+
+def _quoted(name: bytes) -> bytes:
+    """A file's name as Git writes it: in quotes where it holds a line end or the like."""
+    if not _TO_QUOTE.search(name):
+        return name
+    return b'"' + _TO_QUOTE.sub(lambda found: b"\\%03o" % ord(found[0]), name) + b'"'
+
+
+def _below_work_tree(root: Path) -> PurePosixPath:
+    """Where `root` lies in the Git work tree around it; empty where there is none."""
+    for folder in (root, *root.parents):
+        place = folder / ".git"
+        if place.is_file() or (place / "HEAD").is_file():
+            return PurePosixPath(root.relative_to(folder))
+    return PurePosixPath()
 
 
 def _lines(data: bytes) -> list[bytes]:
@@ -126,15 +160,6 @@ def _lines(data: bytes) -> list[bytes]:
     pieces = data.split(b"\n")
     last = pieces.pop()
     return [piece + b"\n" for piece in pieces] + ([last] if last else [])
-
-
-def _check_target(target: Path, root: Path) -> None:
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} is already there", hint="give a folder that does not exist yet")
-    if target.is_relative_to(root) and root.is_dir():
-        raise UsageError(
-            f"{target} lies inside the project", hint="give a folder beside it, not in it"
-        )
 
 
 def _copy(
@@ -228,6 +253,19 @@ def _free_name(path: Path) -> Path:
     while (free := path if number == 1 else path.with_stem(f"{path.stem}-{number}")).exists():
         number += 1
     return free
+
+
+def _unreadable(error: OSError, root: Path, copy: Path) -> WriteError | None:
+    """What to say if it is a file of the project that stops its copy."""
+    if not isinstance(error, PermissionError | FileNotFoundError) or error.filename is None:
+        return None
+    what = Path(str(error.filename))
+    if not what.is_relative_to(root) or what.is_relative_to(copy):
+        return None
+    return WriteError(
+        f"cannot read {what}: {error.strerror}; nothing was written",
+        hint="make it readable, or move it out of the project: a copy has to be whole",
+    )
 
 
 def _explained(error: OSError, place: Path) -> WriteError:

@@ -50,10 +50,14 @@ def rule_json(name: str, title: str, page: str, properties: dict[str, Any]) -> d
 
 
 def location(path: str, line: int, column: int = 1, end_line: int = 0) -> dict[str, Any]:
-    """A place in the project; lines and columns count from 1."""
+    """A place in the project; lines and columns count from 1.
+
+    Where the name of the file is not UTF-8, the address has its bytes.
+    """
+    uri = quote(path.encode("utf-8", "surrogateescape"))
     return {
         "physicalLocation": {
-            "artifactLocation": {"uri": quote(path), "uriBaseId": "PROJECT"},
+            "artifactLocation": {"uri": uri, "uriBaseId": "PROJECT"},
             "region": {"startLine": line, "startColumn": column, "endLine": max(line, end_line)},
         }
     }
