@@ -108,6 +108,14 @@ def test_reports_hold_names_that_are_not_utf_8(tmp_path: Path) -> None:
     assert place["artifactLocation"]["uri"] == "caf%E9.py"
 
 
+def test_a_comment_without_effect_is_told(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "net.py").write_bytes(BEFORE.rstrip() + b"  # trainferry: ignore[fused_drop]\n")
+    assert main(["migrate", str(project), *ONLY]) == 0
+    assert "note: net.py:2: there is no rule `fused_drop`" in capsys.readouterr().err
+
+
 def test_check_says_by_its_exit_whether_anything_would_change(project: Path) -> None:
     assert main(["migrate", str(project), "--check", *ONLY]) == 1
     (project / "net.py").write_bytes(AFTER)

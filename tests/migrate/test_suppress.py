@@ -64,8 +64,30 @@ def test_a_rule_that_does_not_exist_is_an_error_with_a_hint(tmp_path: Path) -> N
     assert "fused_dropout" in caught.value.hint
 
 
-@pytest.mark.parametrize("table", [b"[tool", b'[tool.trainferry.ignore]\n"a" = "b"\n', b"\xff"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"[tool",
+        b'[tool.trainferry.ignore]\n"a" = "b"\n',
+        b"\xff",
+        b"[tool.trainferry]\nignore = 3\n",
+        b"[tool]\ntrainferry = 3\n",
+        b"tool = 3\n",
+        b'[tool.trainferry.ignored]\n"old/*" = ["*"]\n',
+    ],
+)
 def test_a_broken_pyproject_is_told(tmp_path: Path, table: bytes) -> None:
     project = make_project(tmp_path, {"net.py": BEFORE, "pyproject.toml": table})
     with pytest.raises(UsageError, match=r"pyproject\.toml"):
         migrated(project)
+
+
+def test_a_comment_that_names_no_rule_is_told_with_its_place(tmp_path: Path) -> None:
+    text = (
+        "import tensorflow as tf\n"
+        "tf.nn.dropout(x, 1)  # trainferry: ignore[fused_dropuot, static_batch] why\n"
+        "tf.nn.dropout(x, 1)  # trainferry: ignore[fused_dropout]\n"
+    )
+    migration = migrated(make_project(tmp_path, {"net.py": text.encode()}))
+    said = "net.py:2: there is no rule `fused_dropuot` to ignore; did you mean `fused_dropout`?"
+    assert migration.misspelt == (said,)

@@ -212,6 +212,20 @@ class TestInPlace:
             write_in_place(migration)
         assert files_of(project) == {"a.py": BEFORE, "b.py": BEFORE}
 
+    def test_a_full_disk_leaves_nothing_behind(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project = make_project(tmp_path / "project", {"a.py": BEFORE})
+        migration = migrated(project)
+
+        def fail(_: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", fail)
+        with pytest.raises(WriteError, match="No space left"):
+            write_in_place(migration)
+        assert files_of(project) == {"a.py": BEFORE}
+
 
 def test_the_diff_tells_of_a_missing_line_end() -> None:
     file = MigratedFile(Path("a.py"), b"x", b"y", "x", "y")  # type: ignore[arg-type]  # any path

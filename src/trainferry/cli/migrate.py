@@ -100,6 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.baseline:
         migration = without_baseline(migration, arguments.baseline)
     _show(migration, arguments)
+    for sentence in migration.misspelt:
+        _say(f"note: {sentence}")
     if arguments.report:
         _write_reports(migration, arguments.report)
     _write(migration, arguments)

@@ -110,6 +110,7 @@ class Migration:
     entries: tuple[Entry, ...] = ()
     is_one_file: bool = False
     in_baseline: int = 0
+    misspelt: tuple[str, ...] = ()  # comments that ignore a rule which is none, a sentence each
 
     @cached_property
     def changed(self) -> tuple[MigratedFile, ...]:

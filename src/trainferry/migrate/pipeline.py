@@ -19,7 +19,7 @@ from trainferry.migrate.migration import MigratedFile, Migration, Told
 from trainferry.migrate.options import Options
 from trainferry.migrate.read import Project, Source, read_project
 from trainferry.migrate.rule import Concern, Outcome
-from trainferry.migrate.suppress import check_rule_names, read_ignored
+from trainferry.migrate.suppress import check_rule_names, find_misspelt, read_ignored
 
 _ATTENTION = {Outcome.BY_HAND: 0, Outcome.CHECK: 1, Outcome.CHANGED: 2}
 # An `elif` stands inside the `if` before it: a chain of them is as deep as it is long.
@@ -76,6 +76,7 @@ def _migrate(project: Project, options: Options) -> Migration:
         skipped=project.skipped,
         failures=tuple(result.failures),
         suppressed=len(ignored.seen),
+        misspelt=tuple(find_misspelt(project.sources)),
         entries=find_entries(result.files.files),
     )
 

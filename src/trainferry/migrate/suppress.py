@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +21,7 @@ from trainferry.migrate.read import Source
 from trainferry.migrate.rule import IMPORT_RULE, all_rules
 
 _COMMENT = re.compile(rb"#\s*trainferry:\s*ignore\b(?:\[([^\]\r\n]*)\])?")
+_TABLE = 'write [tool.trainferry.ignore], and below it lines such as "tools/*" = ["gpu_options"]'
 
 
 @dataclass
@@ -58,20 +59,40 @@ def read_ignored(root: Path) -> Ignored:
         raise UsageError(
             f"{file} cannot be read: {error}", hint="correct it, or take it out of the project"
         ) from None
-    section = tables.get("tool", {}).get("trainferry", {}).get("ignore", {})
+    section: object = tables
+    for name in ("tool", "trainferry", "ignore"):
+        section = section.get(name, {}) if isinstance(section, dict) else {}
+        if not isinstance(section, dict):
+            raise UsageError(f"{file}: `{name}` must be a table", hint=_TABLE)
+        if name == "trainferry" and (unknown := sorted(section.keys() - {"ignore"})):
+            raise UsageError(f"{file}: [tool.trainferry] has no `{unknown[0]}`", hint=_TABLE)
+    assert isinstance(section, dict)
     return Ignored({pattern: _rules(file, pattern, names) for pattern, names in section.items()})
 
 
 def check_rule_names(names: frozenset[str], where: str) -> None:
     """Refuse names that no rule has, with the nearest one."""
+    for name, hint in _unknown(names):
+        raise UsageError(f"{where}: there is no rule `{name}`", hint=hint)
+
+
+def find_misspelt(sources: Iterable[Source]) -> Iterator[str]:
+    """A sentence for each comment that names a rule which is none, and so has no effect."""
+    for source in sources:
+        for match in _COMMENT.finditer(source.data):
+            for name, hint in _unknown(_named(match)):
+                line = source.data.count(b"\n", 0, match.start()) + 1
+                yield f"{source.path}:{line}: there is no rule `{name}` to ignore; {hint}"
+
+
+def _unknown(names: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Names that no rule has, each with a hint."""
     import difflib
 
     known = [IMPORT_RULE.name, *(rule.name for rule in all_rules())]
-    for name in sorted(names):
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else "`trainferry rules` lists them"
-            raise UsageError(f"{where}: there is no rule `{name}`", hint=hint)
+    for name in sorted(names.difference(known)):
+        near = difflib.get_close_matches(name, known, n=1)
+        yield name, f"did you mean `{near[0]}`?" if near else "`trainferry rules` lists them"
 
 
 def _rules(file: Path, pattern: str, names: object) -> frozenset[str]:
@@ -95,12 +116,9 @@ def _comments(source: Source, found: Found) -> list[frozenset[str]]:
         line = data[line_start(data, above) : above]
         if line.lstrip().startswith(b"#"):
             texts.append(line)
-    matches = [match for text in texts if (match := _COMMENT.search(text))]
-    return [
-        frozenset(
-            one.strip()
-            for one in (match.group(1) or b"").decode("utf-8", "replace").split(",")
-            if one.strip()
-        )
-        for match in matches
-    ]
+    return [_named(match) for text in texts if (match := _COMMENT.search(text))]
+
+
+def _named(comment: re.Match[bytes]) -> frozenset[str]:
+    text = (comment.group(1) or b"").decode("utf-8", "replace")
+    return frozenset(one.strip() for one in text.split(",") if one.strip())

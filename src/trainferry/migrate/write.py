@@ -225,12 +225,16 @@ def _own_place(root: Path, file: MigratedFile) -> Path:
 
 def _write_beside(place: Path, data: bytes) -> Path:
     part = place.with_name(f".{place.name}.{os.getpid()}.part")
-    with part.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    if place.exists():
-        shutil.copymode(place, part)
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if place.exists():
+            shutil.copymode(place, part)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
     return part
 
 
