@@ -73,6 +73,7 @@ def _start(start: Start) -> int:
 
 def _tell_end(outcome: Outcome) -> None:
     from trainferry.launch.ranktable.table import count_of
+    from trainferry.launch.start.failure import is_full
 
     failure = outcome.failure
     if outcome.status == 0:
@@ -88,8 +89,10 @@ def _tell_end(outcome: Outcome) -> None:
         if failure.explained:
             print("", *failure.explained, sep="\n", file=sys.stderr)
             more = "; `trainferry doctor --explain` with it tells all of its codes"
-        killer = _KILLER if failure.was_killed else ""
-        print(f"\nhint: {killer}the whole log is {failure.log}{more}", file=sys.stderr)
+        why = _KILLER if failure.was_killed else ""
+        if is_full(failure.log):
+            why += "the disk of the logs is full; "
+        print(f"\nhint: {why}the whole log is {failure.log}{more}", file=sys.stderr)
 
 
 def _write(arguments: argparse.Namespace) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from trainferry.launch.start.failure import RankFailure, last_lines
+from trainferry.launch.start.failure import RankFailure, is_full, last_lines
 
 
 @pytest.mark.parametrize(
@@ -40,3 +41,13 @@ def test_only_so_many_lines_are_shown_and_none_is_endless(tmp_path: Path) -> Non
 @pytest.mark.parametrize(("code", "killed"), [(-9, True), (137, True), (-11, False), (9, False)])
 def test_a_rank_that_was_killed_is_known_by_its_end(code: int, killed: bool) -> None:
     assert RankFailure(1, "", code, "rank.log").was_killed == killed
+
+
+def test_a_full_disk_is_known_and_a_log_of_another_machine_is_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = str(tmp_path / "rank.log")
+    usage = shutil.disk_usage(tmp_path)
+    assert not is_full("/not/on/this/machine/rank.log")
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=4096))
+    assert is_full(log)

@@ -48,6 +48,24 @@ def test_a_command_that_is_not_there_is_told_in_the_log(tmp_path: Path, show: st
     assert "cannot start /no/such/command" in (tmp_path / "a.log").read_text()
 
 
+@pytest.mark.parametrize("show", [None, ""])
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (b"echo no first line\n", "needs a first line such as #!/bin/bash"),
+        (b"#!/no/such/shell\necho\n", "the program that its first line names is not there"),
+    ],
+)
+def test_a_script_that_cannot_be_started_is_told_why(
+    tmp_path: Path, show: str | None, script: bytes, said: str
+) -> None:
+    path = tmp_path / "go.sh"
+    path.write_bytes(script)
+    path.chmod(0o755)
+    assert _run(tmp_path, show, str(path)).returncode == 127
+    assert said in (tmp_path / "a.log").read_text()
+
+
 def test_words_and_environment_arrive_unchanged(tmp_path: Path) -> None:
     program = "import os, sys; print(sys.argv[1:], [n for n in os.environ if 'TRAINFERRY' in n])"
     _run(tmp_path, None, sys.executable, "-c", program, "$HOME", "", "a b", "--")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
 
 _MOST_BYTES = 64 << 10
 _MOST_CHARACTERS = 400
+_LEAST_FREE_BYTES = 1 << 20
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -55,6 +57,14 @@ def signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return str(number)
+
+
+def is_full(log: str) -> bool:
+    """Whether the disk that a log is on has no space left; False if it cannot be told here."""
+    try:
+        return shutil.disk_usage(Path(log).parent).free < _LEAST_FREE_BYTES
+    except OSError:
+        return False  # the log is on another machine
 
 
 def last_lines(path: Path, most: int = 20) -> tuple[str, ...]:

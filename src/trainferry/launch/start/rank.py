@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -47,7 +49,7 @@ def _become(command: list[str]) -> NoReturn:
     try:
         os.execvp(command[0], command)
     except OSError as error:
-        os.write(2, f"cannot start {command[0]}: {error.strerror}\n".encode())
+        os.write(2, _cannot_start(command[0], error))
         os._exit(_MISSING)
 
 
@@ -63,7 +65,7 @@ def _run_shown(command: list[str], log: int, prefix: bytes) -> int:
             preexec_fn=_as_before,  # noqa: PLW1509  # there is no other thread yet
         )
     except OSError as error:
-        message = f"cannot start {command[0]}: {error.strerror}\n".encode()
+        message = _cannot_start(command[0], error)
         os.write(log, message)
         os.write(2, prefix + message)
         return _MISSING
@@ -79,6 +81,15 @@ def _run_shown(command: list[str], log: int, prefix: bytes) -> int:
     for copier in copiers:
         copier.join(5)  # a process that the command left behind may hold the stream open
     return code
+
+
+def _cannot_start(program: str, error: OSError) -> bytes:
+    why = error.strerror or str(error)
+    if error.errno == errno.ENOEXEC:
+        why += "; a script needs a first line such as #!/bin/bash"
+    elif error.errno == errno.ENOENT and shutil.which(program):
+        why = "the program that its first line names is not there (or that line ends in CR LF)"
+    return f"cannot start {program}: {why}\n".encode("utf-8", "surrogateescape")
 
 
 def _as_before() -> None:
