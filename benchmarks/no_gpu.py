@@ -106,7 +106,8 @@ def pretend(chip: Chip, precision: Precision, start: Start) -> Iterator[None]:
 
 def begin(name: str, batch: int, precision: Precision) -> tuple[Run, tuple[Tensor, ...], Batch]:
     """Return a run of a recipe, and what its network and its loss get, with varied pictures."""
-    sets = [f"loop.batch={batch}", f"precision.name={precision}", "precision.loss_scale=none"]
+    scale = "dynamic" if precision == "fp16" else "none"
+    sets = [f"loop.batch={batch}", f"precision.name={precision}", f"precision.loss_scale={scale}"]
     run, _ = synthetic_run(read_recipe(name, sets), NOWHERE, samples=batch)
     run.network.train()
     places = np.arange(batch)
