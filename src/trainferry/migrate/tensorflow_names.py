@@ -1,4 +1,4 @@
-"""Which names TensorFlow 1.15 has under `tf`, and where those went that it has no more.
+"""Which names TensorFlow 1.15 has under `tf`, and its own for those of other versions.
 
 The table is `tensorflow_names.toml`, made by tools/make_tensorflow_names.py.
 """
@@ -22,6 +22,12 @@ _MOVED = {
     "tf.batch_self_adjoint_eig": "tf.self_adjoint_eig",
     "tf.batch_svd": "tf.svd",
     "tf.complex_abs": "tf.abs",
+    "tf.concat_v2": "tf.concat",
+    "tf.contrib.data.Dataset": "tf.data.Dataset",
+    "tf.contrib.data.FixedLengthRecordDataset": "tf.data.FixedLengthRecordDataset",
+    "tf.contrib.data.Iterator": "tf.data.Iterator",
+    "tf.contrib.data.TFRecordDataset": "tf.data.TFRecordDataset",
+    "tf.contrib.data.TextLineDataset": "tf.data.TextLineDataset",
     "tf.contrib.estimator.BaselineEstimator": "tf.estimator.BaselineEstimator",
     "tf.contrib.estimator.DNNEstimator": "tf.estimator.DNNEstimator",
     "tf.contrib.estimator.DNNLinearCombinedEstimator": "tf.estimator.DNNLinearCombinedEstimator",
@@ -44,12 +50,39 @@ _MOVED = {
     "tf.nn.bidirectional_rnn": "tf.nn.static_bidirectional_rnn",
     "tf.nn.rnn": "tf.nn.static_rnn",
     "tf.nn.seq2seq": "tf.contrib.legacy_seq2seq",
+    "tf.nn.state_saving_rnn": "tf.nn.static_state_saving_rnn",
     "tf.pack": "tf.stack",
     "tf.scalar_summary": "tf.summary.scalar",
     "tf.select": "tf.where",
     "tf.sub": "tf.subtract",
     "tf.train.SummaryWriter": "tf.summary.FileWriter",
     "tf.unpack": "tf.unstack",
+}
+# Names that came after 1.15, for what 1.15 has under another name.
+_LATER = {
+    "tf.config.LogicalDeviceConfiguration": "tf.config.experimental.VirtualDeviceConfiguration",
+    "tf.config.get_logical_device_configuration": (
+        "tf.config.experimental.get_virtual_device_configuration"
+    ),
+    "tf.config.get_visible_devices": "tf.config.experimental.get_visible_devices",
+    "tf.config.list_logical_devices": "tf.config.experimental.list_logical_devices",
+    "tf.config.list_physical_devices": "tf.config.experimental.list_physical_devices",
+    "tf.config.run_functions_eagerly": "tf.config.experimental_run_functions_eagerly",
+    "tf.config.set_logical_device_configuration": (
+        "tf.config.experimental.set_virtual_device_configuration"
+    ),
+    "tf.config.set_visible_devices": "tf.config.experimental.set_visible_devices",
+    "tf.data.AUTOTUNE": "tf.data.experimental.AUTOTUNE",
+    "tf.distribute.MultiWorkerMirroredStrategy": (
+        "tf.distribute.experimental.MultiWorkerMirroredStrategy"
+    ),
+    "tf.lookup.experimental.MutableHashTable": "tf.contrib.lookup.MutableHashTable",
+    "tf.nn.silu": "tf.nn.swish",
+    "tf.optimizers": "tf.keras.optimizers",
+    "tf.random.Generator": "tf.random.experimental.Generator",
+    "tf.random.get_global_generator": "tf.random.experimental.get_global_generator",
+    "tf.random.set_seed": "tf.random.set_random_seed",
+    "tf.regularizers": "tf.keras.regularizers",
 }
 
 
@@ -72,13 +105,13 @@ def missing_part(name: str) -> str | None:
 
 
 def moved_to(name: str) -> str | None:
-    """Where TensorFlow says that a name went which 1.15 does not have."""
-    return _MOVED.get(name) or _table()["moved"].get(name)
+    """What 1.15 calls a name that it does not have: where it went, or where it was then."""
+    return moves().get(name)
 
 
 def moves() -> Mapping[str, str]:
     """All names of which `moved_to` knows, with the new ones."""
-    return {**_table()["moved"], **_MOVED}
+    return {**_table()["moved"], **_MOVED, **_LATER}
 
 
 @functools.cache

@@ -9,6 +9,7 @@ from trainferry.migrate.rule import Outcome
 
 RULE = "missing_names"
 START = "import tensorflow as tf\n"
+_AUTOTUNE = "tf.data.experimental.AUTOTUNE"
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,14 @@ START = "import tensorflow as tf\n"
         ("x = tf.mul(a, b)", "tf.mul", "tf.multiply"),
         ("x = tf.nn.seq2seq.sequence_loss(a)", "tf.nn.seq2seq", "tf.contrib.legacy_seq2seq"),
         ("make = tf.contrib.lite.TFLiteConverter", "tf.contrib.lite", "tf.lite"),
+        (
+            "table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)",
+            "tf.lookup.experimental.MutableHashTable",
+            "tf.contrib.lookup.MutableHashTable",
+        ),
+        ("data = data.prefetch(tf.data.AUTOTUNE)", "tf.data.AUTOTUNE", _AUTOTUNE),
+        ("data = tf.compat.v1.data.AUTOTUNE", "tf.data.AUTOTUNE", _AUTOTUNE),
+        ("weigh = tf.regularizers.l2(0.1)", "tf.regularizers", "tf.keras.regularizers"),
     ],
 )
 def test_the_new_name_is_told(text: str, old: str, new: str) -> None:

@@ -1,8 +1,9 @@
 """Find names that TensorFlow 1.15 does not have.
 
 NPUs run TensorFlow 1.15. A project written for another version may use names that came later, or
-that were gone by then, and stops where it imports or uses them. The new name is told where
-TensorFlow itself says what became of the old one.
+that were gone by then, and stops where it imports or uses them. The name that 1.15 has is told
+where TensorFlow itself says what became of the old one, and where 1.15 has what came later under
+another name, such as `tf.contrib.lookup.MutableHashTable`.
 
     -hook = tf.contrib.estimator.stop_if_no_decrease_hook(estimator, "loss", 1000)
     +hook = tf.estimator.experimental.stop_if_no_decrease_hook(estimator, "loss", 1000)
