@@ -154,6 +154,41 @@ def test_hidden_arguments_are_left_to_the_user(call: str) -> None:
     assert outcomes(told) == [Outcome.BY_HAND]
 
 
+HOST = "session_config=tf.ConfigProto(device_count={'GPU': 0})"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        f"c = tf.estimator.RunConfig({HOST})",
+        "s = tf.ConfigProto(device_count={'GPU': 0})\nc = tf.estimator.RunConfig(session_config=s)",
+        f"c = tf.compat.v1.estimator.RunConfig('d', {HOST}).replace(model_dir='e')",
+        f"c = tf.estimator.RunConfig()\nc = c.replace({HOST})",
+        f"c = tf.estimator.RunConfig('d', 1, 100, 1000, None, {HOST.partition('=')[2]})",
+    ],
+)
+def test_an_estimator_that_was_kept_off_the_gpu_stays_on_the_host(made: str) -> None:
+    text = f"import tensorflow as tf\n{made}\ne = tf.estimator.Estimator(f, config=c)\n"
+    (told,) = check_unchanged(text, RULE)
+    assert told.outcome is Outcome.BY_HAND
+    assert "stays on the host" in told.message
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "c = tf.estimator.RunConfig(session_config=tf.ConfigProto(device_count={'GPU': 1}))",
+        "c = tf.estimator.RunConfig(session_config=tf.ConfigProto(device_count={'CPU': 0}))",
+        "c = tf.estimator.RunConfig(session_config=given)",
+        "def main(c):\n    c = c.replace(model_dir='d')",
+    ],
+)
+def test_other_session_configurations_go_to_the_npu(made: str) -> None:
+    text = f"import tensorflow as tf\n{made}\n"
+    text += f"{'    ' if 'def' in made else ''}e = tf.estimator.Estimator(f, config=c)\n"
+    assert "npu_run_config_init(run_config=c)" in text_after(migrate({"program.py": text}, RULE))
+
+
 def test_a_partial_is_left_to_the_user() -> None:
     told = check_unchanged(
         """\

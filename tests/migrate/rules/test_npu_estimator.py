@@ -91,6 +91,16 @@ def test_an_argument_that_is_not_taken_is_named() -> None:
     assert "session_creation_timeout_secs" in told[0].message
 
 
+def test_an_estimator_that_was_kept_off_the_gpu_is_left_to_the_user() -> None:
+    text = """\
+        import tensorflow as tf
+        s = tf.ConfigProto(device_count={"GPU": 0})
+        e = tf.estimator.Estimator(f, config=tf.estimator.RunConfig(session_config=s))
+        """
+    (told,) = check_unchanged(text, RULE, ALSO)
+    assert "kept it off the GPU" in told.message
+
+
 @pytest.mark.parametrize("config", ["made(c)", "c", "config.replace(model_dir=1)"])
 def test_what_cannot_be_replaced_is_wrapped_instead(config: str) -> None:
     text = (

@@ -9,6 +9,7 @@ from trainferry.migrate.edit import Edit
 from trainferry.migrate.file import File, ProjectFiles
 from trainferry.migrate.find import Call, wrap
 from trainferry.migrate.rules._configs import assigned_values
+from trainferry.migrate.rules._host_sessions import is_kept_off_accelerators
 from trainferry.migrate.rules._npu import called, is_distributed, npu_name
 
 WRAPPER = "npu_run_config_init"
@@ -109,6 +110,7 @@ RUN_CONFIG_FIELDS = (
     "experimental_max_worker_delay_secs",
     "session_creation_timeout_secs",
 )
+_SESSION_CONFIG = RUN_CONFIG_FIELDS.index("session_config")
 
 
 def estimator_calls(file: File) -> Iterator[Call]:
@@ -164,6 +166,24 @@ def is_npu_run_config(file: File, config: ast.expr) -> bool:
     """Whether a configuration went through the adapter already."""
     values = (config, *assigned_values(file, config))
     return any(npu_name(called(file, value)) in (WRAPPER, "NPURunConfig") for value in values)
+
+
+def is_kept_on_host(file: File, config: ast.expr) -> bool:
+    """Whether a run configuration's `session_config` hides all GPUs."""
+    sessions = (_session_config(file, one) for one in (config, *assigned_values(file, config)))
+    return any(one is not None and is_kept_off_accelerators(file, one) for one in sessions)
+
+
+def _session_config(file: File, config: ast.expr) -> ast.expr | None:
+    """What `RunConfig(session_config=…)` is given, or `….replace(session_config=…)` after it."""
+    while isinstance(config, ast.Call):
+        given = Call(file.source, config, "").argument(_SESSION_CONFIG, "session_config")
+        if given is not None:
+            return given
+        if not isinstance(config.func, ast.Attribute) or config.func.attr != "replace":
+            return None
+        config = config.func.value
+    return None
 
 
 def wrap_run_config(file: File, config: ast.expr) -> tuple[Edit, Edit]:

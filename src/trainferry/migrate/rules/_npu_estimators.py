@@ -8,7 +8,7 @@ from trainferry.migrate.edit import Edit
 from trainferry.migrate.file import File
 from trainferry.migrate.find import Call
 from trainferry.migrate.rules._configs import assigned_values
-from trainferry.migrate.rules._estimators import RUN_CONFIG_FIELDS
+from trainferry.migrate.rules._estimators import RUN_CONFIG_FIELDS, is_kept_on_host
 from trainferry.migrate.rules._npu import called, npu_name
 
 RULE = "npu_estimator"
@@ -41,6 +41,9 @@ def why_not(call: Call, file: File) -> str | None:
         return "derive the class from `NPUEstimator` and give its base an `NPURunConfig`"
     if call.has_star_arguments or labels(call) is None:
         return "arguments hide behind stars or brackets"
+    config = call.argument(2, "config")
+    if config is not None and is_kept_on_host(file, config):
+        return 'only if it is meant for the NPU: `device_count={"GPU": 0}` kept it off the GPU'
     configs = run_configs(call, file)
     if configs is None:
         return "its configuration is made elsewhere, and must be an `NPURunConfig`"

@@ -10,8 +10,10 @@ device) but takes only an `NPURunConfig`: ask for it with `--also npu_estimator`
     -classifier = tf.estimator.Estimator(model_fn, FLAGS.model_dir, config, params)
     +classifier = tf.estimator.Estimator(model_fn, FLAGS.model_dir, npu_run_config_init(run_config=config), params)
 
-By hand: calls with `*args` or `**options`, where `config` may hide, and classes made from an
-Estimator that do not call `super().__init__`, which are configured where they are used.
+By hand: calls with `*args` or `**options`, where `config` may hide, classes made from an
+Estimator that do not call `super().__init__`, which are configured where they are used, and
+Estimators whose sessions do without GPUs (`device_count={"GPU": 0}`), which may be meant for the
+host.
 
 Not touched: `NPUEstimator`, configurations that are the adapter's already, Estimators of unit
 tests (those stay on the CPU) and classes of other libraries called `Estimator`.
@@ -35,6 +37,7 @@ from trainferry.migrate.rules._estimators import (
     WRAPPER_IMPORT,
     bare_subclasses,
     estimator_calls,
+    is_kept_on_host,
     is_npu_run_config,
     may_hide_config,
     wrap_run_config,
@@ -44,6 +47,10 @@ from trainferry.migrate.rules._npu_estimators import becomes_npu_estimator
 
 CONCERN = Concern.RUN
 _MESSAGE = "the sessions of this Estimator run on the NPU"
+_ON_HOST = (
+    'this Estimator stays on the host, because `device_count={"GPU": 0}` kept it off the GPU; for '
+    f"the NPU write `config={WRAPPER}(run_config=…)`"
+)
 
 
 @on_file
@@ -57,7 +64,11 @@ def _configured(call: Call, file: File) -> Iterator[Finding]:
     config = call.argument(ESTIMATORS[call.name], "config")
     if config is None:
         yield _with_new_config(call, file)
-    elif not is_npu_run_config(file, config):
+    elif is_npu_run_config(file, config):
+        return
+    elif file.options.adapter == "explicit" and is_kept_on_host(file, config):
+        yield Finding(call, Outcome.BY_HAND, _ON_HOST)
+    else:
         edits = wrap_run_config(file, config)
         yield Finding(call, Outcome.CHANGED, _MESSAGE, edits, (WRAPPER_IMPORT,))
 
