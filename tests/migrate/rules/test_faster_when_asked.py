@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.migrate.rules.migrated import (
     check_project,
     check_unchanged,
@@ -21,7 +23,30 @@ def test_a_rewrite_is_told_once_per_project() -> None:
     assert outcomes(told) == [Outcome.BY_HAND]
     assert str(told[0].path) == "a.py"
     assert STEM[told[0].start :].startswith("tf.layers.max_pooling2d")
-    assert "`--also argmax_pooling`: use the pooling operator" in told[0].message
+    assert "`--also argmax_pooling`: use the operator" in told[0].message
+
+
+def test_a_place_that_would_be_rewritten_comes_first() -> None:
+    unclear = "import tensorflow as tf\nx = tf.layers.max_pooling2d(x, cfg.size, 2)\n"
+    (told,) = check_project({"a.py": unclear, "b.py": STEM}, {}, RULE)
+    assert str(told.path) == "b.py"
+
+
+def test_the_condition_is_told_where_a_size_cannot_be_seen() -> None:
+    text = "import tensorflow as tf\nx = tf.layers.max_pooling2d(x, cfg.size, 2)\n"
+    (told,) = check_unchanged(text, RULE)
+    assert "for poolings of 3 by 3 in steps of 2" in told.message
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "def pool(x, k):\n    return tf.nn.max_pool(x, [1, k, k, 1], [1, k, k, 1], 'SAME')\n",
+        "def pool(x, *, k=2):\n    return tf.layers.max_pooling2d(x, (k, k), 2)\n",
+    ],
+)
+def test_a_function_for_pools_of_all_sizes_is_not_told(function: str) -> None:
+    assert check_unchanged(f"import tensorflow as tf\n{function}", RULE) == []
 
 
 def test_unit_tests_need_not_be_fast() -> None:

@@ -1,4 +1,4 @@
-"""Use the pooling operator whose gradient is fast on the NPU.
+"""Use the operator whose gradient is fast on the NPU for poolings of 3 by 3 in steps of 2.
 
 The gradient of the large max pooling behind the first convolution is slow on the NPU.
 `tf.nn.max_pool_with_argmax` keeps where each maximum was, which makes the gradient cheap. Only
@@ -9,7 +9,7 @@ ResNet and DenseNet. Values and gradients are the same.
     +net = tf.nn.max_pool_with_argmax(net, (1, 3, 3, 1), (1, 2, 2, 1), padding='SAME')[0]
 
 By hand: sizes or axes that the call does not show, pooling of slim, channels first. Not touched:
-other windows and strides, and later poolings.
+other windows and strides, later poolings, and functions whose parameters give the sizes.
 
 Source: Ascend TF Adapter 1.x migration guide, performance; the vendor's own port of ResNet-50.
 """
@@ -70,11 +70,17 @@ def _is_first(call: Call, file: File) -> bool:
 def _is_general(call: Call, file: File) -> bool:
     """Whether it is a branch, or a function for all poolings with sizes from its parameters."""
     function = file.function(call.node)
-    names = [] if function is None else [one.arg for one in function.args.args]
+    given = None if function is None else function.args
+    names = [] if given is None else [one.arg for one in (*given.args, *given.kwonlyargs)]
     sizes = (_argument(call, place) for place in (1, 2))
-    if any(isinstance(size, ast.Name) and size.id in names for size in sizes):
+    if any(isinstance(one, ast.Name) and one.id in names for size in sizes for one in _parts(size)):
         return True
     return file.text(file.statement(call.node)).startswith(("branch", "tower"))
+
+
+def _parts(size: ast.expr | None) -> list[ast.expr | None]:
+    """What `[1, k, k, 1]` is written of; anything else is one part."""
+    return [*size.elts] if isinstance(size, ast.List | ast.Tuple) else [size]
 
 
 def _argument(call: Call, place: int) -> ast.expr | None:

@@ -2,7 +2,8 @@
 
 Some rewrites make a network faster and change more than they must: other operators, another
 Estimator, several steps per call. They are made with `--also`. Each of them is told once per
-project, at the first place that it is about.
+project, at the first place that it would rewrite; where it would rewrite none, at the first place
+that it is about.
 
 By hand: always. Not told: rewrites that are asked for or skipped, those that the project has no
 use for or has a use for in unit tests only, and projects that use the adapter already.
@@ -38,9 +39,14 @@ def faster_when_asked(project: ProjectFiles) -> Iterator[Finding]:
 
 
 def _first(rule: Rule, project: ProjectFiles) -> Finding | None:
+    """The first place that a rule would rewrite, else the first of which it speaks."""
     dispatch = Dispatch((rule,))
+    by_hand: Finding | None = None
     for file in project.files:
         for found in dispatch.on_file(file):
-            if isinstance(found, Found) and not is_in_test(file, found.finding.at.node):
+            if not isinstance(found, Found) or is_in_test(file, found.finding.at.node):
+                continue
+            if found.finding.outcome is not Outcome.BY_HAND:
                 return found.finding
-    return None
+            by_hand = by_hand or found.finding
+    return by_hand
