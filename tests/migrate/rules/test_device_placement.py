@@ -143,6 +143,19 @@ def test_other_placement_stays(device: str) -> None:
     assert check_unchanged(f"{TF}with tf.device({device}):\n    f()\n", RULE) == []
 
 
+def test_a_copy_of_the_tpu_estimator_is_left_out_as_a_whole() -> None:
+    body = "    def train(self):\n        with tf.device(self.device): f()  # such as gpu:0\n"
+    copy = (
+        f"{TF}class TPUEstimator(tf.estimator.Estimator):\n{body}        tf.contrib.tpu.shard(f)\n"
+    )
+    assert check_unchanged(copy, RULE) == []
+    for other in ("TPUEstimator(tf.contrib.tpu.TPUEstimator)", "Other(tf.estimator.Estimator)"):
+        own = copy.replace("TPUEstimator(tf.estimator.Estimator)", other)
+        assert outcomes(check_unchanged(own, RULE)) == [Outcome.BY_HAND]
+    untold = copy.replace("tf.contrib.tpu.", "")
+    assert outcomes(check_unchanged(untold, RULE)) == [Outcome.BY_HAND]
+
+
 def test_functions_that_place_on_servers_stay() -> None:
     text = (
         f"{TF}setter = tf.train.replica_device_setter(cluster=c, worker_device='/job:w/gpu:0')\n"

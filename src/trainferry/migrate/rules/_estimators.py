@@ -150,6 +150,15 @@ def _calls_of_base(definition: ast.ClassDef) -> Iterator[ast.Call]:
             yield node
 
 
+def is_tpu_copy(file: File) -> bool:
+    """Whether a file defines a `TPUEstimator` anew, not by inheriting from TensorFlow's."""
+    return any(
+        one.name == "TPUEstimator"
+        and not any((file.full_name(base) or "").endswith(".TPUEstimator") for base in one.bases)
+        for one in file.classes
+    )
+
+
 def is_parallel(project: ProjectFiles) -> bool:
     """Whether the project may run on more than one device; asked more than once."""
     return project.once(is_distributed)

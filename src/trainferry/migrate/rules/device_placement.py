@@ -12,7 +12,8 @@ By hand: devices that are read from flags or made elsewhere, where GPUs are name
 placement, which the adapter turns on, keeps the program running.
 
 Not touched: scopes for the CPU, device functions such as `tf.train.replica_device_setter`, which
-belong to parameter servers, and unit tests.
+belong to parameter servers, unit tests, and devices made elsewhere in a copy of `tpu_estimator.py`,
+which is left out as a whole.
 
 Source: Ascend TF Adapter 1.x migration guide, device placement.
 """
@@ -28,6 +29,7 @@ from trainferry.migrate.file import File
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_call
 from trainferry.migrate.rules._configs import assigned_values
+from trainferry.migrate.rules._estimators import is_tpu_copy
 from trainferry.migrate.rules._gpu_text import (
     cpu_text,
     device_texts,
@@ -42,6 +44,7 @@ CONCERN = Concern.RUN
 _SETTER = "tf.train.replica_device_setter"
 # The device of something is where that was put before.
 _HAS_DEVICE = re.compile(r"(^|[._])(v|vars?|variables?|ops?|tensors?|grads?|clones?)\.device$")
+_TPU = ("tf.contrib.tpu.", "tf.tpu.", "tf.estimator.tpu.")
 # Told where the deployment is configured.
 _DEPLOYED = ("inputs_device", "variables_device", "optimizer_device", "clone_device")
 
@@ -56,7 +59,9 @@ def device_placement(call: Call, file: File) -> Iterator[Finding]:
         for home, text in texts:
             if is_gpu(text) and not is_in_test(home, text):
                 yield _moved(home, text, is_here=text is device)
-    elif _may_be_gpu(device, file) and _is_first(call, device, file):
+    elif (
+        not file.once(_is_left_out) and _may_be_gpu(device, file) and _is_first(call, device, file)
+    ):
         message = (
             f"where `{file.text(device)}` names a GPU, soft placement puts the operators on the "
             "CPU; `'/cpu:0'` says so"
@@ -83,6 +88,11 @@ def _moved(home: File, text: ast.expr, *, is_here: bool) -> Finding:
 def _is_of_servers(device: ast.expr, file: File) -> bool:
     values = (device, *assigned_values(file, device))
     return any(called(file, one) == _SETTER for one in values)
+
+
+def _is_left_out(file: File) -> bool:
+    """Whether `tpu_only` says of the whole file that it be left out."""
+    return is_tpu_copy(file) and any(name.startswith(_TPU) for name in file.used)
 
 
 def _is_first(call: Call, device: ast.expr, file: File) -> bool:

@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from trainferry.migrate.file import File
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, on_call
+from trainferry.migrate.rules._estimators import is_tpu_copy
 from trainferry.migrate.rules._host_sessions import is_in_test
 from trainferry.migrate.rules._npu import called
 
@@ -78,22 +79,13 @@ def tpu_only(call: Call, file: File) -> Iterator[Finding]:
         return
     if is_in_test(file, call.node) or _is_behind_a_switch(call, file):
         return
-    if file.once(_is_copy):
+    if file.once(is_tpu_copy):
         yield Finding(call, Outcome.BY_HAND, _COPY)
         return
     advice = (
         _FEED if "feed" in name else _ADVICE.get(name, f"remove `{name}`, which is for TPUs only")
     )
     yield Finding(call, Outcome.BY_HAND, advice)
-
-
-def _is_copy(file: File) -> bool:
-    """Whether a file defines a `TPUEstimator` anew, not by inheriting from TensorFlow's."""
-    return any(
-        one.name == "TPUEstimator"
-        and not any((file.full_name(base) or "").endswith(".TPUEstimator") for base in one.bases)
-        for one in file.classes
-    )
 
 
 def _is_part_of_another(call: Call, file: File) -> bool:
