@@ -8,6 +8,8 @@ import itertools
 import os
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,8 @@ from trainferry import __version__
 from trainferry.cli import doctor
 from trainferry.cli import main as main_module
 from trainferry.cli.main import COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("closed", ["1", "2"])
@@ -97,6 +101,50 @@ def test_ctrl_c_before_a_command_is_known_is_no_traceback(
     monkeypatch.setattr(doctor, "add_parser", stop)
     assert main(["doctor"]) == 130
     assert capsys.readouterr().err == "stopped\n"
+
+
+# Started in the background, as by a CI, a process ignores SIGINT unless it asks for it.
+INTERRUPTED_AT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupting())
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["trainferry.cli", "trainferry.cli.main", "argparse", "trainferry.cli.launch"]
+)
+@pytest.mark.parametrize(
+    "start",
+    [
+        ("-m", "trainferry"),
+        ("-c", "import sys; from trainferry.__main__ import main; sys.exit(main())"),
+    ],
+    ids=["module", "script"],
+)
+def test_ctrl_c_while_the_command_is_imported_is_no_traceback(
+    tmp_path: Path, start: tuple[str, str], module: str
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTED_AT.format(module=module))
+    paths = [str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])]
+    done = subprocess.run(
+        [sys.executable, *start, "launch", "--help"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = "stopped\n" if module == "trainferry.cli.launch" else ""  # that one `main` imports
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", told)
+
+
+def test_the_script_starts_where_ctrl_c_is_caught() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["scripts"] == {"trainferry": "trainferry.__main__:main"}
 
 
 @pytest.mark.parametrize(("command", "told"), [("train", True), ("predict", False)])
