@@ -117,6 +117,40 @@ class TestEntries:
         assert len(entries) == 3
 
     @pytest.mark.parametrize(
+        "code",
+        [
+            "if __name__ == '__main__':\n    DeepFM().fit(x, y)\n",
+            "def run(data):\n    net = DeepFM()\n    net.fit(data)\nrun(1)\n",
+        ],
+    )
+    def test_a_program_trains_with_a_class_of_the_project(self, tmp_path: Path, code: str) -> None:
+        net = (
+            b"import tensorflow as tf\nfrom sklearn.base import BaseEstimator\n"
+            b"class DeepFM(BaseEstimator):\n    def __init__(self):\n"
+            b"        self.step = tf.train.AdamOptimizer().minimize(loss)\n"
+            b"        self.session = tf.Session()\n"
+            b"    def fit(self, x, y=None):\n        self.session.run(self.step)\n"
+            b"    def predict(self, x):\n        return self.session.run(self.out)\n"
+        )
+        main = f"import sys\nsys.path.append('..')\nfrom DeepFM import DeepFM\n{code}".encode()
+        files = {
+            "DeepFM.py": net,
+            "example/main.py": main,
+            "example/show.py": main.replace(b"fit", b"predict"),
+            "train_other.py": TRAIN,
+        }
+        entries = migrated(make_project(tmp_path, files)).entries
+        trains = [str(one.path) for one in entries if one.trains]
+        assert trains == ["example/main.py", "train_other.py"]
+
+    def test_a_class_that_makes_no_optimizer_does_not_say_that_it_trains(
+        self, tmp_path: Path
+    ) -> None:
+        net = b"import tensorflow as tf\nclass Scaler:\n    def fit(self, x):\n        pass\n"
+        main = b"from net import Scaler\nScaler().fit(1)\n"
+        assert migrated(make_project(tmp_path, {"net.py": net, "main.py": main})).entries == ()
+
+    @pytest.mark.parametrize(
         "imported", ["import tools.net", "from tools import net", "from tools.net import s"]
     )
     def test_what_another_file_imports_is_no_program(self, tmp_path: Path, imported: str) -> None:

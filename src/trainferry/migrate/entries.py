@@ -106,6 +106,7 @@ def _first_run(file: File) -> ast.AST | None:
     runs = [call.node for call in file.calls if call.name in (*_STARTERS, *_RUNNERS)]
     runs += [call.node for call, _, _ in session_calls(file)]
     runs += [call.node for call in _training_calls(file)]
+    runs += _own_trainings(file)
     runs += _calls_that_run(file, runs)
     at_top = [one for one in runs if not any(isinstance(a, _INSIDE) for a in file.parents(one))]
     return min(at_top, key=file.source.span, default=None)
@@ -134,6 +135,18 @@ def _training_calls(file: File) -> Iterator[Call]:
             for call in file.method_calls(method)
             if call.name.removesuffix(f".{method}") in owners
         )
+
+
+def _own_trainings(file: File) -> Iterator[ast.Call]:
+    """Calls of `….fit(…)` of the project's classes, where these make their optimizer."""
+    for method in _TRAINERS:
+        for call in file.unresolved_calls(method):
+            found = file.project.values.function_of(file.source, call.func)
+            if found is None:
+                continue
+            home = file.project.file_of(found[0])
+            if home.class_around(found[1]) is not None and _makes_optimizer(home):
+                yield call
 
 
 def _is_imported(file: File) -> bool:
@@ -199,7 +212,7 @@ def _trains(file: File) -> bool:
         return False
     if any(word.startswith("train") for word in words):
         return True
-    return _makes_optimizer(file) or any(_training_calls(file))
+    return _makes_optimizer(file) or any(_training_calls(file)) or any(_own_trainings(file))
 
 
 def _makes_optimizer(file: File) -> bool:
