@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,16 @@ def test_large_photographs_are_told(tmp_path: Path, capsys: pytest.CaptureFixtur
     usual = make_photo_data(tmp_path / "usual", train=4, val=0)
     assert _run("check", usual, "--processes", "1") == 0
     assert "large:" not in capsys.readouterr().out
+
+
+def test_photographs_are_checked_without_torch(tmp_path: Path) -> None:
+    folder = make_photo_data(tmp_path)
+    program = (
+        "import sys\nfrom trainferry.cli.main import main\n"
+        f"code = main(['data', 'check', {str(folder)!r}, '--processes', '1'])\n"
+        "sys.exit(code or 'torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_one_split_or_file_is_unpacked_without_a_folder_of_its_own(

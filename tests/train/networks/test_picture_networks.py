@@ -20,7 +20,8 @@ from trainferry.train.networks.layers import (
     pool_normalised,
     start_scaled,
 )
-from trainferry.train.networks.resnet import BLOCKS, ResNet, Version
+from trainferry.train.networks.resnet import ResNet, Version
+from trainferry.train.networks.sizes import RESNET_BLOCKS
 from trainferry.train.tf_checkpoint.names_densenet import densenet_mappings
 from trainferry.train.tf_checkpoint.names_resnet import resnet_mappings
 
@@ -77,7 +78,7 @@ def test_densenet_and_hrnet_have_the_weights_of_the_originals() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2])
-@pytest.mark.parametrize("size", BLOCKS)
+@pytest.mark.parametrize("size", RESNET_BLOCKS)
 def test_every_weight_of_a_resnet_has_a_name_in_tensorflow(size: int, version: Version) -> None:
     with torch.device("meta"):
         network = ResNet(1001, size, version)

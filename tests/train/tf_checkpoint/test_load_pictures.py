@@ -15,8 +15,7 @@ from tests.train.networks.golden import Golden, difference, pictures, read_golde
 from trainferry.errors import CheckpointError
 from trainferry.train import photos
 from trainferry.train.build import build_network
-from trainferry.train.networks.densenet import LAYERS
-from trainferry.train.networks.resnet import BLOCKS
+from trainferry.train.networks.sizes import DENSENET_LAYERS, RESNET_BLOCKS
 from trainferry.train.recipe.networks import (
     CRNNRecipe,
     DenseNetRecipe,
@@ -37,8 +36,8 @@ Array = NDArray[Any]
 
 CLASSES = 5
 EVERY_SIZE: tuple[NetworkRecipe, ...] = (
-    *(ResNetRecipe(size=size, version=version) for size in BLOCKS for version in (1, 2)),
-    *(DenseNetRecipe(size=size) for size in LAYERS),
+    *(ResNetRecipe(size=size, version=version) for size in RESNET_BLOCKS for version in (1, 2)),
+    *(DenseNetRecipe(size=size) for size in DENSENET_LAYERS),
     *(HRNetRecipe(width=width) for width in (18, 30, 32, 40, 44, 48, 64)),
 )
 SMALL: tuple[NetworkRecipe, ...] = (

@@ -29,12 +29,11 @@ from trainferry.train.networks.layers import (
     start_scaled,
 )
 from trainferry.train.networks.pool import WindowMax
+from trainferry.train.networks.sizes import DENSENET_LAYERS
 
 Variant: TypeAlias = Literal["original", "paper"]
 Norm: TypeAlias = Callable[[int], nn.BatchNorm2d]
 
-# Layers in each of the four blocks.
-LAYERS = {121: (6, 12, 24, 16), 169: (6, 12, 32, 32), 201: (6, 12, 48, 32)}
 _BOTTLENECK = 4
 _SHRINKING = 2
 
@@ -61,7 +60,7 @@ class DenseNet(nn.Module):
             self.stem = _Stem(convolution, norm(channels), nn.ReLU(inplace=True))
             self.pool = WindowMax(Windows((3, 3), (2, 2), 1, 1, 1, 1))
         parts: list[nn.Module] = []
-        for count in LAYERS[size]:
+        for count in DENSENET_LAYERS[size]:
             if parts:
                 parts.append(_Transition(channels, norm))
                 channels //= 2

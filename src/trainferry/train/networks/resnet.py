@@ -29,19 +29,11 @@ from trainferry.train.networks.layers import (
     pool_normalised,
     start_scaled,
 )
+from trainferry.train.networks.sizes import RESNET_BLOCKS
 
 Version: TypeAlias = Literal[1, 2]
 Variant: TypeAlias = Literal["official", "zoo"]
 
-# Blocks in each of the four stages.
-BLOCKS = {
-    18: (2, 2, 2, 2),
-    34: (3, 4, 6, 3),
-    50: (3, 4, 6, 3),
-    101: (3, 4, 23, 3),
-    152: (3, 8, 36, 3),
-    200: (3, 24, 36, 3),
-}
 _EPSILON = {"official": 1e-5, "zoo": 1e-4}
 _ZOO_DEVIATION = 0.01  # of the last layer's start values
 
@@ -67,7 +59,7 @@ class ResNet(nn.Module):
         expansion = 4 if size >= 50 else 1
         channels = width
         stages: list[nn.Module] = []
-        for stage, count in enumerate(BLOCKS[size]):
+        for stage, count in enumerate(RESNET_BLOCKS[size]):
             inner = width * 2**stage
             blocks = []
             for number in range(count):

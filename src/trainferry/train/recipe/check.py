@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping
 
 from trainferry.errors import RecipeError
-from trainferry.train.networks.densenet import LAYERS
 from trainferry.train.networks.inception_v3_parts import ENDPOINTS
-from trainferry.train.networks.resnet import BLOCKS
+from trainferry.train.networks.sizes import DENSENET_LAYERS, RESNET_BLOCKS
 from trainferry.train.recipe.networks import (
     AttentionOCRRecipe,
     CRNNRecipe,
@@ -80,14 +79,18 @@ def _of_the_network(network: NetworkRecipe) -> dict[str, bool]:
         }
     if isinstance(network, ResNetRecipe):
         return {
-            f"network.size must be one of {_listed(BLOCKS)}": network.size not in BLOCKS,
+            f"network.size must be one of {_listed(RESNET_BLOCKS)}": network.size
+            not in RESNET_BLOCKS,
             "network.version must be 1 or 2": network.version not in (1, 2),
             "network.variant `zoo` has version 1 alone, and 50 layers or more": (
                 network.variant == "zoo" and (network.version != 1 or network.size < 50)
             ),
         }
     if isinstance(network, DenseNetRecipe):
-        return {f"network.size must be one of {_listed(LAYERS)}": network.size not in LAYERS}
+        return {
+            f"network.size must be one of {_listed(DENSENET_LAYERS)}": network.size
+            not in DENSENET_LAYERS
+        }
     if isinstance(network, AttentionOCRRecipe):
         known = ", ".join(ENDPOINTS)
         return {f"network.endpoint must be one of {known}": network.endpoint not in ENDPOINTS}

@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from trainferry.train.networks.densenet import LAYERS
 from trainferry.train.networks.inception_v3_parts import ENDPOINTS, convolutions_up_to
-from trainferry.train.networks.resnet import BLOCKS
+from trainferry.train.networks.sizes import DENSENET_LAYERS, RESNET_BLOCKS
 from trainferry.train.recipe.networks import (
     AttentionOCRRecipe,
     CRNNRecipe,
@@ -108,11 +107,11 @@ def changes_between(recipe: NetworkRecipe, found: NetworkRecipe) -> dict[str, An
 
 def _networks() -> Iterator[NetworkRecipe]:
     yield CRNNRecipe()
-    for size in BLOCKS:
+    for size in RESNET_BLOCKS:
         yield from (ResNetRecipe(size=size, version=version) for version in (1, 2))
         if size >= 50:
             yield ResNetRecipe(size=size, variant="zoo")
-    yield from (DenseNetRecipe(size=size) for size in LAYERS)
+    yield from (DenseNetRecipe(size=size) for size in DENSENET_LAYERS)
     yield HRNetRecipe()
     for endpoint in ENDPOINTS:
         for attention in (True, False):

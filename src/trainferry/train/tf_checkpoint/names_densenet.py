@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trainferry.train.networks.densenet import LAYERS
+from trainferry.train.networks.sizes import DENSENET_LAYERS
 from trainferry.train.tf_checkpoint.layout import AS_IS, SCALAR
 from trainferry.train.tf_checkpoint.mapping import (
     TensorMapping,
@@ -38,7 +38,7 @@ def _layers(size: int) -> tuple[list[str], list[tuple[str, str]]]:
     """Our convolutions in TensorFlow's order, and its scopes of norms with ours."""
     convolutions: list[str] = ["stem"]
     norms: list[tuple[str, str]] = []
-    blocks = LAYERS[size]
+    blocks = DENSENET_LAYERS[size]
     for block, count in enumerate(blocks):
         part = f"parts.{2 * block}"
         scope = "dense_final" if block == len(blocks) - 1 else f"dense_{block}"

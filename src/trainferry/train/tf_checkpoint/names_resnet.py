@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trainferry.train.networks.resnet import BLOCKS, Variant, Version
+from trainferry.train.networks.resnet import Variant, Version
+from trainferry.train.networks.sizes import RESNET_BLOCKS
 from trainferry.train.tf_checkpoint.mapping import (
     TensorMapping,
     classifier_mappings,
@@ -52,6 +53,6 @@ def _layers(size: int, version: Version) -> tuple[list[str], list[str]]:
 
 
 def _blocks(size: int) -> Iterator[tuple[str, bool]]:
-    for stage, count in enumerate(BLOCKS[size]):
+    for stage, count in enumerate(RESNET_BLOCKS[size]):
         for number in range(count):
             yield f"stages.{stage}.{number}", number == 0

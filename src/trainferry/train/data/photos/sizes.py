@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from trainferry.errors import RecordError
-from trainferry.train.data.batches import Positions
 from trainferry.train.data.jpeg_region import find_frame
 from trainferry.train.data.photos.records import PhotoRecords
 from trainferry.train.recipe.tasks import PhotoPicture
+
+if TYPE_CHECKING:
+    from trainferry.train.data.batches import Positions
 
 _LOOKED_AT = 32
 _ENOUGH = 512
