@@ -9,6 +9,7 @@ import pytest
 
 from trainferry.errors import DataError
 from trainferry.train.data.render.words.dice import Dice
+from trainferry.train.data.render.words.fonts import FONT_ENDINGS
 from trainferry.train.data.render.words.lexicon import LONGEST, Lexicon, Text, read_words
 
 
@@ -64,8 +65,18 @@ def test_unusable_words_of_the_user_are_counted(tmp_path: Path) -> None:
 def test_a_word_file_without_usable_words_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text("---\n", encoding="utf-8")
-    with pytest.raises(DataError, match="1 no letter or digit"):
+    with pytest.raises(DataError, match="1 no letter or digit") as caught:
         read_words(path, str.isascii)
+    assert "--fonts" not in str(caught.value.hint)
+
+
+def test_words_that_no_font_has_need_another_font(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("渡口\n码头\n", encoding="utf-8")
+    with pytest.raises(DataError, match="2 no font has its characters") as caught:
+        read_words(path, str.isascii)
+    assert "pass --fonts FOLDER with a font that has these characters" in str(caught.value.hint)
+    assert all(ending in str(caught.value.hint) for ending in FONT_ENDINGS)
 
 
 def test_a_word_file_in_another_encoding_is_an_error(tmp_path: Path) -> None:

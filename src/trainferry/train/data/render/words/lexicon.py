@@ -11,6 +11,7 @@ from unicodedata import normalize
 
 from trainferry.errors import DataError
 from trainferry.train.data.render.words.dice import Dice
+from trainferry.train.data.render.words.fonts import FONT_ENDINGS
 
 LONGEST = 23
 """The longest word drawn: longer ones have too few columns per letter in a 100 pixel picture."""
@@ -39,6 +40,13 @@ _PUNCTUATED = 0.09
 
 _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = "0123456789"
+
+_NOT_DRAWN = "no font has its characters"
+_WORDS_HINT = f"one word per line, 1 to {LONGEST} characters that the fonts can draw"
+_FONTS_HINT = (
+    "pass --fonts FOLDER with a font that has these characters, for Chinese such as "
+    f"NotoSansSC-Regular.otf; files that end in {', '.join(FONT_ENDINGS)} are read"
+)
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ def read_words(path: Path, drawable: Callable[[str], bool]) -> WordList:
         raise DataError(
             f"{path} is not UTF-8 text (byte {error.start})", hint="save the file as UTF-8"
         ) from error
-    left_out = {"too long": 0, "no letter or digit": 0, "no font has its characters": 0}
+    left_out = {"too long": 0, "no letter or digit": 0, _NOT_DRAWN: 0}
     words = []
     for word in filter(None, (line.strip() for line in lines)):
         if not any(map(str.isalnum, word)):
@@ -137,14 +145,14 @@ def read_words(path: Path, drawable: Callable[[str], bool]) -> WordList:
         elif len(word) > LONGEST:
             left_out["too long"] += 1
         elif not drawable(word.replace(" ", "")):
-            left_out["no font has its characters"] += 1
+            left_out[_NOT_DRAWN] += 1
         else:
             words.append(word)
     if not words:
         told = ", ".join(f"{count} {reason}" for reason, count in left_out.items() if count)
         raise DataError(
             f"no usable word in {path}" + (f" ({told})" if told else ""),
-            hint=f"one word per line, 1 to {LONGEST} characters that the fonts can draw",
+            hint=_FONTS_HINT if left_out[_NOT_DRAWN] else _WORDS_HINT,
         )
     return WordList(tuple(words), left_out)
 
