@@ -31,8 +31,18 @@ def decode_reduced(data: memoryview, frame: Frame, bottom: int, scale: int) -> P
 
     It lives until the next call. None stands for what must be decoded whole to be judged.
     """
-    if not frame.is_usual:
-        return None
+    return _decode(data, frame, bottom, scale) if frame.is_usual else None
+
+
+def decode_large(data: memoryview, frame: Frame, scale: int) -> Picture | None:
+    """Return all of a picture, which may be larger than those that are decoded whole.
+
+    It lives until the next call. None stands for what is damaged, or too large for a decoder.
+    """
+    return _decode(data, frame, frame.height, scale)
+
+
+def _decode(data: memoryview, frame: Frame, bottom: int, scale: int) -> Picture | None:
     picture = _decoder()(data, frame, bottom, scale)
     high, wide = -(-bottom // scale), -(-frame.width // scale)
     if picture is None or len(picture) < high or picture.shape[1] != wide:
@@ -85,5 +95,5 @@ def _decode_with_pillow(data: memoryview, frame: Frame, _bottom: int, scale: int
             with Image.open(io.BytesIO(data), formats=["JPEG"]) as image:
                 image.draft(None, (frame.width // scale, frame.height // scale))
                 return np.array(image.convert("RGB"))
-    except DAMAGED:
+    except (*DAMAGED, Image.DecompressionBombError):
         return None

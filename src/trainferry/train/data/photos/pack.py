@@ -24,7 +24,8 @@ from trainferry.train.data.photos.classes import PhotoClass, write_classes
 from trainferry.train.data.photos.example import Boxes
 from trainferry.train.data.photos.records import has_photo_records
 from trainferry.train.data.photos.report import PhotoReport
-from trainferry.train.data.pictures import Picture, decode_picture, encode_jpeg, resize_picture
+from trainferry.train.data.photos.smaller import decode_for
+from trainferry.train.data.pictures import encode_jpeg
 from trainferry.train.data.tfrecord import RecordFile, RecordWriter
 from trainferry.train.data.whole_file import write_whole
 from trainferry.train.data.workers import map_in_processes
@@ -91,10 +92,9 @@ def encode_photo(data: bytes, short_side: int = 0) -> tuple[bytes, tuple[int, in
     A `short_side` makes larger ones smaller, as they are stored: whoever reads them pays no heed to
     EXIF either. Raises PictureError for what is no whole picture.
     """
-    picture = decode_picture(data)
+    picture, is_smaller = decode_for(data, short_side)
     kind = _other_kind(data)
-    if short_side and min(picture.shape[:2]) > short_side:
-        picture = _shrink(picture, short_side)
+    if is_smaller:
         data = encode_jpeg(picture, SMALLER_QUALITY, "4:2:0")
         kind = f"{kind or 'JPEG'} made smaller"
     elif kind:
@@ -104,12 +104,6 @@ def encode_photo(data: bytes, short_side: int = 0) -> tuple[bytes, tuple[int, in
 
 def rewritten_list(target: Path) -> Path:
     return target.with_name(f"{target.stem}.rewritten.tsv")
-
-
-def _shrink(picture: Picture, short_side: int) -> Picture:
-    ratio = short_side / min(picture.shape[:2])
-    height, width = (round(side * ratio) for side in picture.shape[:2])
-    return resize_picture(picture, height, width, "antialias")
 
 
 def _begin(
@@ -251,6 +245,8 @@ def _other_kind(data: bytes) -> str:
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(data)) as image:
                 kind, mode = image.format or "unknown", image.mode
+    except Image.DecompressionBombError:
+        return ""  # no other kind is read at such a size
     except OSError:
         return ""  # odd headers before a picture that was decoded in full
     if data.startswith(b"\xff\xd8"):
