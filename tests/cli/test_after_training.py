@@ -211,7 +211,7 @@ def test_predict_tells_photographs_that_exif_would_turn(
     for name, facts in (("phone.jpg", exif.tobytes()), ("camera.jpg", b"")):
         Image.new("RGB", (120, 90), "teal").save(tmp_path / name, exif=facts)
     assert call("predict", photo_run, tmp_path, "--device", "cpu") == 0
-    assert "1 of 2 pictures are stored rotated, to be shown upright by" in capsys.readouterr().err
+    assert "1 of 2 pictures is stored rotated, to be shown upright by" in capsys.readouterr().err
     assert call("predict", photo_run, tmp_path / "camera.jpg", "--device", "cpu") == 0
     assert "rotated" not in capsys.readouterr().err
 

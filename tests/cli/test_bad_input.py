@@ -328,7 +328,7 @@ def test_a_list_cannot_name_files_outside_its_folder(tmp_path: Path, ferry: Ferr
     (source / "gt.tsv").write_text("../../etc/passwd\troot\n../secret.png\tx\na.png\tab\n")
     told = ferry("data", "folder", source, "--to", tmp_path / "records", "--processes", 1)
     assert told.code == 0
-    assert "wrote 1 words" in told.out
+    assert "wrote 1 word to 1 record file\n" in told.out
     assert "2  path outside the folder" in told.out
 
 

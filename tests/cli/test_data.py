@@ -31,7 +31,7 @@ def test_a_folder_is_packed_checked_and_unpacked(
     assert (packed["written"], packed["skipped"]) == (1, 1)
 
     assert _run("unpack", tmp_path / "records", "--to", tmp_path / "back") == 0
-    assert "wrote 1 pictures" in capsys.readouterr().out
+    assert "wrote 1 picture and" in capsys.readouterr().out
     assert (tmp_path / "back" / "a.jpg").read_bytes() == (source / "a.jpg").read_bytes()
 
 

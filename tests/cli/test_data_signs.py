@@ -48,7 +48,7 @@ def test_views_are_packed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     (tmp_path / "gt.tsv").write_text("a.png\tRue de la Gare\n", encoding="utf-8")
     out_folder = str(tmp_path / "out")
     assert run("fsns", str(tmp_path), "--to", out_folder, "--split", "val") == 0
-    assert "wrote 1 signs to 1 record file" in capsys.readouterr().out
+    assert "wrote 1 sign to 1 record file" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("named_as_fsns", [True, False])

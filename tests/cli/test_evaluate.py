@@ -145,8 +145,8 @@ def test_what_is_not_in_the_scores_is_told(
     told = capsys.readouterr()
     (row,) = json.loads(told.out)["rows"]
     assert (row["samples"], row["unreadable"], row["left_out"]) == (CLASSES, 1, 1)
-    assert "1 samples could not be read" in told.err
-    assert "1 samples have no class that the network knows" in told.err
+    assert "1 sample could not be read" in told.err
+    assert "1 sample of no class that the network knows" in told.err
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_command_tells_texts_and_missing_views(
     told = json.loads(shown.out)["predictions"]
     assert [each["views"] for each in told] == [2, 2, 2, 2, 1]
     assert all(len(each["characters"]) == len(each["text"]) for each in told)
-    assert "1 of 5 signs have fewer than 2 views; noise stands for the others" in shown.err
+    assert "1 of 5 signs has fewer than 2 views; noise stands for the others" in shown.err
     assert call(file, signs) == 0
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 4

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from trainferry.cli.parser import positive
+from trainferry.counted import counted
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"step         {speed.milliseconds_per_step:.2f} ms")
     print(f"peak memory  {_memory(speed)}")
     print(f"first step   after {speed.first_step_seconds:.1f} s")
-    print(f"measured on  {speed.steps} steps after {speed.warm_up_steps} to warm up")
+    print(f"measured on  {counted(speed.steps, 'step')} after {speed.warm_up_steps} to warm up")
     return 0
 
 
@@ -96,7 +97,10 @@ def _note(speed: Speed, fallbacks: str) -> None:
     if speed.note:
         print(f"note: {speed.note}", file=sys.stderr)
     if speed.overflows:
-        print(f"note: {speed.overflows} steps overflowed and made no update", file=sys.stderr)
+        print(
+            f"note: {counted(speed.overflows, 'step')} overflowed and made no update",
+            file=sys.stderr,
+        )
     if fallbacks:
         print(f"note: {fallbacks}", file=sys.stderr)
 

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from trainferry.counted import counted
+
 if TYPE_CHECKING:
     from trainferry.train.debug.compare.compare import Comparison, LayerComparison
     from trainferry.train.debug.compare.curves import Curves
@@ -42,7 +44,9 @@ def verdict_lines(comparison: Comparison) -> list[str]:
         if first is None:
             same = not any(each.relative for each in layers.differences)
             how = "the very same values" if same else f"the same within {layers.tolerance:g}"
-            lines.append(f"layers: {how} in all {len(layers.differences)} places, {names}")
+            lines.append(
+                f"layers: {how} in all {counted(len(layers.differences), 'place')}, {names}"
+            )
         else:
             why = first.reason or f"apart by {first.relative:.2g} of its largest value"
             lines.append(
@@ -129,12 +133,15 @@ def _loss_verdict(curves: Curves) -> str:
     if not steps:
         return "losses: the journals have no step in common"
     if curves.first_different is None:
-        return f"losses: the very same numbers at all {len(steps)} steps that both logged"
+        return (
+            f"losses: the very same numbers at all {counted(len(steps), 'step')} that both logged"
+        )
     if curves.first_apart is None:
         largest = max(map(curves.relative, steps))
         return (
-            f"losses: within {curves.tolerance:g} at all {len(steps)} steps that both logged, "
-            f"apart by {largest:.2g} at most, first different at step {curves.first_different}"
+            f"losses: within {curves.tolerance:g} at all {counted(len(steps), 'step')} that both "
+            f"logged, apart by {largest:.2g} at most, first different at step "
+            f"{curves.first_different}"
         )
     step = curves.first_apart
     return (

@@ -23,6 +23,7 @@ from trainferry.cli.data_photos import add_imagenet, check_classes, holds_photos
 from trainferry.cli.data_signs import add_fsns, add_signs, check_texts, find_text_records
 from trainferry.cli.parser import positive
 from trainferry.cli.progress import progress_bar
+from trainferry.counted import counted
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
@@ -155,7 +156,9 @@ def run_alphabet(arguments: argparse.Namespace) -> int:
     facts = {"folder": str(folder), "characters": characters, "classes": len(characters) + 1}
     shown = characters if len(characters) <= 100 else characters[:100] + " …"
     print_result(
-        arguments, facts, f"{len(characters)} characters and the blank, in {folder}\n{shown}"
+        arguments,
+        facts,
+        f"{counted(len(characters), 'character')} and the blank, in {folder}\n{shown}",
     )
     return 0
 

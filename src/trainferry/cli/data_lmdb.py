@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from trainferry.cli.data_arguments import add_layout, add_processes, add_to, print_result
 from trainferry.cli.progress import progress_bar
+from trainferry.counted import counted
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
@@ -51,7 +52,7 @@ def run_lmdb(arguments: argparse.Namespace) -> int:
 
 def _describe(files: Sequence[WordLmdb]) -> str:
     total = sum(file.samples for file in files)
-    lines = [f"reading {total:,} words from {len(files)} LMDB file{'s' if len(files) > 1 else ''}"]
+    lines = [f"reading {counted(total, 'word')} from {counted(len(files), 'LMDB file')}"]
     for file in files:
         odd = f", in {file.entries:,} entries where {file.expected:,} should be"
         lines.append(f"    {file.samples:,}  {file.name}{odd * (file.entries != file.expected)}")

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainferry.counted import counted
+
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
     from trainferry.devices.fact import Fact
@@ -78,7 +80,7 @@ def _table(facts: list[Fact], *, colour: bool) -> str:
 
 def _verdict(facts: list[Fact], ready: bool) -> str:
     problems = sum(fact.state == "problem" for fact in facts)
-    told = f"{problems} problem{'' if problems == 1 else 's'} to look at"
+    told = f"{counted(problems, 'problem')} to look at"
     if not ready:
         return f"\ntraining cannot run here yet: {told}"
     return "\ntraining can run here" + (f"; {told}" if problems else "")

@@ -17,6 +17,7 @@ from trainferry.cli.evaluate_classes import (
 )
 from trainferry.cli.evaluate_table import photo_table, word_table
 from trainferry.cli.evaluate_texts import text_mistakes
+from trainferry.counted import counted
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -148,15 +149,15 @@ def _score(path: Path, arguments: argparse.Namespace, device: torch.device) -> d
 def _tell_what_is_missing(rows: list[dict[str, Any]], protocol: Protocol | None) -> None:
     if unreadable := max((row["unreadable"] for row in rows), default=0):
         print(
-            f"note: {unreadable:.0f} samples could not be read and are not in the scores; "
-            "`trainferry data check` lists them",
+            f"note: {counted(round(unreadable), 'sample')} could not be read, left out of the "
+            "scores; `trainferry data check` lists all that cannot",
             file=sys.stderr,
         )
     left_out = max((row["left_out"] for row in rows), default=0)
     if protocol is None and left_out:
         print(
-            f"note: {left_out:.0f} samples have no class that the network knows and are not in "
-            "the scores",
+            f"note: {counted(round(left_out), 'sample')} of no class that the network knows, left "
+            "out of the scores",
             file=sys.stderr,
         )
 

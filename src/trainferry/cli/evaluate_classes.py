@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trainferry.cli.columns import SCORES, Column, Row, cut, table
+from trainferry.counted import counted
 
 FEW_CLASSES = 20
 """Up to so many classes, each has its line without being asked for."""
@@ -76,7 +77,9 @@ def _notes(row: Row) -> list[str]:
     absent = [each for each in row["classes"] if not each["samples"] and each["label"] > 0]
     if absent:
         times = sum(each["named"] for each in absent)
-        notes.append(f"without samples, in no average: {_count(absent)}, named {times} times")
+        notes.append(
+            f"without samples, in no average: {_count(absent)}, named {counted(times, 'time')}"
+        )
     return notes
 
 

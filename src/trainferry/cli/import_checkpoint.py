@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trainferry.counted import counted
 from trainferry.errors import CheckpointError, UsageError
 
 if TYPE_CHECKING:
@@ -204,8 +205,8 @@ def _notes(
         yield "the averaged weights are those that evaluate, predict and export use"
     if imported.made:
         yield (
-            f"the checkpoint lacks {len(imported.made)} values that moving means keep for "
-            "themselves: the means go on from where they are"
+            f"the checkpoint lacks {counted(len(imported.made), 'value')} that moving means keep "
+            "for themselves: the means go on from where they are"
         )
     if not schedule.epochs and (imported.step or 0) >= schedule.steps:
         yield (
@@ -225,7 +226,7 @@ def _print_list(checkpoint: TensorFlowCheckpoint, *, as_json: bool) -> None:
     width = max((len(str(row["name"])) for row in rows), default=0)
     for row in rows:
         print(f"{row['name']:<{width}}  {row['type']:<10}  {row['shape']}")
-    print(f"{len(rows)} tensors in {checkpoint.prefix}")
+    print(f"{counted(len(rows), 'tensor')} in {checkpoint.prefix}")
 
 
 def _report_lines(report: dict[str, Any]) -> Iterator[str]:

@@ -13,6 +13,7 @@ import time
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from trainferry.counted import counted
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,7 +89,6 @@ def _add_reports(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from trainferry.migrate.baseline import without_baseline, write_baseline
     from trainferry.migrate.pipeline import migrate_project
-    from trainferry.report.words import counted
 
     started = time.monotonic()
     _refuse_early(arguments)
@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     gc.freeze()  # the program ends soon: nobody needs the memory back
     if arguments.write_baseline:
         write_baseline(migration, arguments.write_baseline)
-        _say(f"{len(migration.told):,} findings written to {arguments.write_baseline}")
+        _say(f"{counted(len(migration.told), 'finding')} written to {arguments.write_baseline}")
     if arguments.baseline:
         migration = without_baseline(migration, arguments.baseline)
     _show(migration, arguments)
@@ -167,7 +167,6 @@ def _show(migration: Migration, arguments: argparse.Namespace) -> None:
 
 def _write(migration: Migration, arguments: argparse.Namespace) -> None:
     from trainferry.migrate.write import write_in_place, write_tree
-    from trainferry.report.words import counted
 
     if arguments.to:
         tree = write_tree(migration, arguments.to, _launch_kit(migration))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainferry.cli.progress import progress_bar
+from trainferry.counted import counted
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     for each in failed:
         _say(f"{each.path}: {each.problem}")
     if failed:
-        _say(f"{len(failed)} of {len(predictions)} pictures could not be read")
+        _say(f"{len(failed)} of {counted(len(predictions), 'picture')} could not be read")
     _tell_views(reader, answered)
     _tell_turned([each.path for each in answered])
     if arguments.grid and answered:
@@ -165,8 +166,8 @@ def _word_decoding(reader: Reader, arguments: argparse.Namespace) -> Decode:
         return choose_decoding(reader, arguments.beam, None)
     lexicon = Lexicon.read(arguments.lexicon, reader.alphabet, case=reader.words.case)
     if lexicon.left_out:
-        some = ", ".join(lexicon.left_out[:3])
-        _say(f"{len(lexicon.left_out)} words cannot be spelt with the alphabet: {some}, …")
+        some = ", ".join(lexicon.left_out[:3]) + ", …" * (len(lexicon.left_out) > 3)
+        _say(f"{counted(len(lexicon.left_out), 'word')} cannot be spelt with the alphabet: {some}")
     return choose_decoding(reader, arguments.beam, lexicon)
 
 
@@ -228,8 +229,7 @@ def _draw_grid(answered: list[Prediction], path: Path) -> None:
             captions.append(Caption(each.answer.text, confidence=each.answer.confidence))
     picture_grid(pictures, captions, path)
     left = f", the first {len(pictures)} of {len(answered)}" * (len(pictures) < len(answered))
-    count = f"{len(pictures)} picture{'' if len(pictures) == 1 else 's'}"
-    _say(f"{path}: {count} with the answers{left}")
+    _say(f"{path}: {counted(len(pictures), 'picture')} with the answers{left}")
 
 
 def _tell_views(reader: Reader, answered: list[Prediction]) -> None:
@@ -243,8 +243,8 @@ def _tell_views(reader: Reader, answered: list[Prediction]) -> None:
     fewer = sum(each.views is not None and each.views < wanted for each in answered)
     if fewer:
         _say(
-            f"{fewer} of {len(answered)} signs have fewer than {wanted} views; noise stands for "
-            "the others, as in the training data"
+            f"{fewer} of {counted(len(answered), 'sign')} {'has' if fewer == 1 else 'have'} "
+            f"fewer than {wanted} views; noise stands for the others, as in the training data"
         )
 
 
@@ -258,7 +258,8 @@ def _tell_turned(paths: Sequence[Path]) -> None:
                 turned += is_turned(file.read(HEAD_BYTES))
     if turned:
         _say(
-            f"{turned} of {len(paths)} pictures are stored rotated, to be shown upright by EXIF, "
+            f"{turned} of {counted(len(paths), 'picture')} {'is' if turned == 1 else 'are'} "
+            "stored rotated, to be shown upright by EXIF, "
             "which is ignored, as in training"
         )
 
@@ -298,7 +299,7 @@ def _draw_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:
         name = f"{number:04d}_{path.stem}.png"
         target = to if to.suffix else to / name
         attention_picture(look_at(reader, path), target)
-    shown = to if to.suffix else f"{to}: {len(paths)} pictures"
+    shown = to if to.suffix else f"{to}: {counted(len(paths), 'picture')}"
     _say(f"{shown}: where the network looked for each character")
 
 

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from trainferry.counted import counted
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -137,9 +139,9 @@ def _figures(event: Logged, *, few: bool = False) -> str:
         f"{duration(event.seconds_left)} left",
     ]
     if event.overflows:
-        parts.append(f"loss scale {event.loss_scale:g}, {event.overflows} overflows")
+        parts.append(f"loss scale {event.loss_scale:g}, {counted(event.overflows, 'overflow')}")
     if event.skipped:
-        parts.append(f"{event.skipped} samples could not be read")
+        parts.append(f"{counted(event.skipped, 'sample')} could not be read")
     return "  ".join(filter(None, parts))
 
 
@@ -157,7 +159,8 @@ def _scores(event: Evaluated) -> str:
     lost = f", {unreadable:.0f} could not be read" if unreadable else ""
     return (
         f"step {event.step}  {shares}  loss {values['loss']:.4f}  "
-        f"{values['samples']:.0f} samples{lost}{best}" + (f"\n    {read}" if read else "")
+        f"{counted(round(values['samples']), 'sample')}{lost}{best}"
+        + (f"\n    {read}" if read else "")
     )
 
 

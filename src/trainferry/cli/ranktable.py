@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainferry.counted import counted
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def run_explain(arguments: argparse.Namespace) -> int:
         print(explain_table(table, check.chip, name))
     if check.errors:
         number = len(check.errors)
-        _say(f"\nnote: {number} error{'' if number == 1 else 's'} in it; `trainferry ranktable")
+        _say(f"\nnote: {counted(number, 'error')} in it; `trainferry ranktable")
         _say(f"  check {name}` shows {'it' if number == 1 else 'them'}")
     return 0
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainferry.counted import counted
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ def _print_result(arguments: argparse.Namespace, built: Run, ended: Ended) -> No
         print(json.dumps(result, indent=1))
     else:
         best = "" if built.best_score is None else f", best score {built.best_score:.2%}"
-        print(f"{built.folder}: {ended.step} steps{best}")
+        print(f"{built.folder}: {counted(ended.step, 'step')}{best}")
 
 
 def train_run(
@@ -248,7 +249,7 @@ def take_over_weights(arguments: argparse.Namespace, built: Run) -> None:
     from trainferry.train.transfer import transfer_weights
 
     transfer = transfer_weights(built, arguments.init_from, arguments.exclude)
-    _say(f"took over {len(transfer.loaded)} tensors from `{arguments.init_from}`")
+    _say(f"took over {counted(len(transfer.loaded), 'tensor')} from `{arguments.init_from}`")
     for name, reason in transfer.left:
         _say(f"  not taken over: {name}: {reason}")
     for note in transfer.notes:

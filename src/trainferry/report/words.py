@@ -1,13 +1,8 @@
-"""Numbers and colours as a terminal shows them."""
+"""Colours as a terminal shows them."""
 
 from __future__ import annotations
 
 _STYLES = {"red": "31", "yellow": "33", "green": "32", "bold": "1", "dim": "2", "cyan": "36"}
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """`1 file`, `12 files`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def painted(text: str, *styles: str) -> str:

@@ -11,6 +11,7 @@ from typing import Protocol
 import torch
 from torch import nn
 
+from trainferry.counted import counted
 from trainferry.devices.capture import capture_helps
 from trainferry.devices.collectives import ALONE, Group
 from trainferry.devices.device import (
@@ -78,7 +79,7 @@ def build_run(
     if recipe.loop.batch > len(source):
         say(
             f"a batch of {recipe.loop.batch:,} is larger than the data: each step sees some of the "
-            f"{len(source):,} samples twice or more"
+            f"{counted(len(source), 'sample')} twice or more"
         )
     validation = _validation_source(recipe, data, say)
     run = _assemble(recipe, folder, device, source, validation, group)

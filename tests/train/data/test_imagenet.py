@@ -234,7 +234,7 @@ def test_a_list_of_some_classes_keeps_their_usual_labels(tmp_path: Path) -> None
     records = open_split(tmp_path / "out", "train")
     names = read_classes(tmp_path / "out", records)
     assert names == ("tench", "class 2", "class 3", "class 4", "class 5", "electric ray")
-    assert "left out 1 pictures that labels.tsv does not name" in report.summary()
+    assert "left out 1 picture that labels.tsv does not name" in report.summary()
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_boxes_come_from_xml_files_or_their_csv(tmp_path: Path) -> None:
     (tmp_path / "boxes.csv").write_text(f"{name}.JPEG,0.1,0.25,0.5,1.0\n")
     for number, place in enumerate((tmp_path / "boxes", tmp_path / "boxes.csv")):
         out = tmp_path / f"out{number}"
-        assert "1 boxes" in pack(source, out, boxes=place).summary()
+        assert "1 box in" in pack(source, out, boxes=place).summary()
         records = open_split(out, "train")
         found = {one.name: one.boxes for one in map(records.sample, range(len(records)))}
         assert np.allclose(found[f"{name}.JPEG"], [(0.25, 0.1, 1.0, 0.5)])

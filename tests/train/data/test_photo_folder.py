@@ -147,9 +147,9 @@ def test_what_is_no_picture_is_counted(tmp_path: Path) -> None:
     shown = pack(source, tmp_path / "out").summary()
     assert "wrote 9 train photographs to 1 record file" in shown
     assert "classes: 2" in shown
-    assert "left out 1 folders without pictures: empty" in shown
-    assert "1 .txt files" in shown
-    assert "1 folders" in shown
+    assert "left out 1 folder without pictures: empty" in shown
+    assert "1 .txt file" in shown
+    assert "1 folder" in shown
     assert "written again as RGB JPEG: 1 PNG" in shown
     assert "b/bad.png  unreadable picture" in shown
 

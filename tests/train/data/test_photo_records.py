@@ -276,7 +276,7 @@ def test_the_check_counts_what_is_dropped_and_why(tmp_path: Path) -> None:
 def test_uneven_classes_are_told_shortly(tmp_path: Path) -> None:
     check = check_photos(open_labels(tmp_path, 1, 2, 2, 2, 2, 2), ("rare", "frequent"))
     shown = check.summary()
-    assert "from 1 pictures (rare) to 5 (frequent)" in shown
+    assert "from 1 picture (rare) to 5 (frequent)" in shown
     assert "5.0 times" in shown
 
 

@@ -170,7 +170,7 @@ def test_every_record_is_kept_or_dropped_for_a_reason(tmp_path: Path) -> None:
     assert "not in the charset: 'xyz'" in summary
     assert "the code 99; the charset has 15" in summary
     assert "texts: 0 to 3 characters" in summary
-    assert "1 of them are empty" in summary
+    assert "empty texts, where nothing is to be read: 1" in summary
     assert result.never_seen == " defgh0123"
     facts = json.loads(json.dumps(result.to_json()))
     assert (facts["total"], facts["kept"]) == (12, 3)

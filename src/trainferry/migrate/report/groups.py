@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from trainferry.counted import counted
 from trainferry.migrate.dispatch import Failure
 from trainferry.migrate.migration import Migration, Told
 from trainferry.migrate.rule import Concern, Outcome
 from trainferry.migrate.support import Verdict
-from trainferry.report.words import counted
 
 
 @dataclass(frozen=True)

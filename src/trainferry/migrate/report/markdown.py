@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trainferry.counted import counted
 from trainferry.migrate.migration import Migration, Verdict
 from trainferry.migrate.report.groups import (
     Group,
@@ -13,7 +14,6 @@ from trainferry.migrate.report.groups import (
     place,
 )
 from trainferry.migrate.rule import Outcome
-from trainferry.report.words import counted
 
 _MOST_PLACES = 20
 _TITLES = {

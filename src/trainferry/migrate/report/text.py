@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterator
 
+from trainferry.counted import counted
 from trainferry.migrate.migration import Migration, Verdict
 from trainferry.migrate.report.groups import (
     Group,
@@ -15,7 +16,7 @@ from trainferry.migrate.report.groups import (
     place,
 )
 from trainferry.migrate.rule import Concern, Outcome
-from trainferry.report.words import counted, painted
+from trainferry.report.words import painted
 
 _MOST_PLACES = 4
 _MOST_LINES = 12

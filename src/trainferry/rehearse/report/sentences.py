@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from trainferry.counted import counted
 from trainferry.rehearse.finding import Finding, Severity
 from trainferry.rehearse.rehearsal import RankRun, Rehearsal, Side
-from trainferry.report.words import counted
 
 MEANINGS = {
     Severity.REFUSED: "the device would stop, hang or compute something else",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trainferry.counted import counted
 from trainferry.errors import DataError
 from trainferry.train.data.record_index import Damage
 
@@ -56,7 +57,9 @@ def count_damage(
     dropped[reason] = len(damage)
     examples[reason] = [
         Example(
-            f"{one.path.name} at byte {one.offset}", "", f"{one.reason}, {one.bytes} bytes skipped"
+            f"{one.path.name} at byte {one.offset}",
+            "",
+            f"{one.reason}, {counted(one.bytes, 'byte')} skipped",
         )
         for one in damage[:EXAMPLES]
     ]
@@ -85,7 +88,9 @@ def describe_counts(
     show: Callable[[Example], str],
 ) -> list[str]:
     """Return what was kept, and what was dropped with examples and what to do, as lines."""
-    lines = [f"kept {len(check.kept):,} of {check.total:,} records ({check.kept_share:.1%})"]
+    lines = [
+        f"kept {len(check.kept):,} of {counted(check.total, 'record')} ({check.kept_share:.1%})"
+    ]
     for reason, count in check.dropped.items():
         if count:
             lines.append(f"dropped {count:,}  {reason}: {reasons[reason]}")
@@ -125,7 +130,7 @@ def require_share(
     reason = max(check.dropped, key=lambda name: check.dropped[name])
     example = next((f", for example {one.detail}" for one in check.examples[reason]), "")
     raise DataError(
-        f"only {len(check.kept):,} of {check.total:,} records can be used; "
+        f"only {len(check.kept):,} of {counted(check.total, 'record')} can be used; "
         f"{check.dropped[reason]:,} have {_article(reasons[reason])}{example}",
         hint=advice[reason],
     )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trainferry.counted import counted
 from trainferry.train.data.check_report import (
     CheckPart,
     CheckReport,
@@ -84,11 +85,11 @@ def summarise_texts(
         count = sum(check.lengths.values())
         mean = sum(length * number for length, number in check.lengths.items()) / count
         lines.append(
-            f"{noun}s: {min(check.lengths)} to {max(check.lengths)} characters, "
-            f"{mean:.1f} on average; {len(check.characters)} different characters"
+            f"{noun}s: {min(check.lengths)} to {counted(max(check.lengths), 'character')}, "
+            f"{mean:.1f} on average; {counted(len(check.characters), 'different character')}"
         )
         if check.lengths.get(0):
-            lines.append(f"{check.lengths[0]:,} of them are empty: nothing is to be read there")
+            lines.append(f"empty {noun}s, where nothing is to be read: {check.lengths[0]:,}")
         if check.never_seen:
             shown, rest = check.never_seen[:_SHOWN], len(check.never_seen) - _SHOWN
             more = f" and {rest} more" if rest > 0 else ""

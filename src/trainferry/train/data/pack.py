@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trainferry.counted import counted
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.example import build_example
 from trainferry.train.data.pictures import Picture, decode_picture, encode_png, resize_picture
@@ -46,7 +47,7 @@ class PackReport:
 
     def summary(self) -> str:
         files = count_files(self.files)
-        lines = [f"wrote {self.written:,} words to {files}"]
+        lines = [f"wrote {counted(self.written, 'word')} to {files}"]
         if self.kept_files:
             lines.append(f"{self.kept_files} of the files were finished before and kept")
         return "\n".join([*lines, *summarise_skipped(self.skipped, self.reasons())])

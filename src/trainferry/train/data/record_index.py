@@ -11,6 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from trainferry.counted import counted
 from trainferry.errors import RecordError
 from trainferry.train.data.beside import read_beside, write_beside
 from trainferry.train.data.crc32c import crc32c, masked_crc32c, masked_crc32c_of_rows
@@ -52,7 +53,8 @@ class Damage:
     def __str__(self) -> str:
         return (
             f"{self.path}: {self.reason} at byte {self.offset}, "
-            f"after {self.records_before} good records; {self.bytes} bytes skipped"
+            f"after {counted(self.records_before, 'good record')}; "
+            f"{counted(self.bytes, 'byte')} skipped"
         )
 
 

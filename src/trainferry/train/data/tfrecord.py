@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from trainferry.counted import counted
 from trainferry.errors import DataError, RecordError
 from trainferry.train.data.crc32c import masked_crc32c
 from trainferry.train.data.mapped_file import map_file
@@ -200,7 +201,7 @@ def records_hint(folder: Path) -> str:
 
 def count_files(files: Sequence[Path]) -> str:
     """Say how many record files there are."""
-    return "1 record file" if len(files) == 1 else f"{len(files)} record files"
+    return counted(len(files), "record file")
 
 
 def has_records(folder: Path, split: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from trainferry.counted import counted
 from trainferry.devices.precision import PRECISIONS
 from trainferry.train.debug.dump import DumpObserver
 from trainferry.train.debug.observer import NOBODY, Observer, Observers
@@ -48,6 +49,6 @@ def _describe(switch: Switch, precision: str) -> str:
             return f"every step is watched for overflows of {switch.format or precision}"
         case DumpSwitch():
             count = sum(map(len, switch.steps))
-            return f"{count} step{'' if count == 1 else 's'} will be dumped"
+            return f"{counted(count, 'step')} will be dumped"
         case ProfileSwitch():
             return f"the steps {switch.start} to {switch.last} will be profiled"

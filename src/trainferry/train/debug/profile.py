@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from trainferry.counted import counted
 from trainferry.devices.device import synchronize
 from trainferry.devices.profile import OperatorTime, Profiler, open_profiler
 from trainferry.errors import UsageError
@@ -152,7 +153,7 @@ class ProfileObserver:
         profile = Profile(self._switch.start, steps, self._seconds, self._profiler.operators())
         lines = profile.lines()
         write_whole(_beside(self._path), "\n".join([*lines, ""]).encode())
-        title = f"profile of {steps} steps from step {profile.first} on, in {self._path}"
+        title = f"profile of {counted(steps, 'step')} from step {profile.first} on, in {self._path}"
         self._tell(Said(self._run.step, "\n  ".join([title, *lines]).replace("\n  \n", "\n\n")))
 
 

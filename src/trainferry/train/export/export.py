@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from trainferry.counted import counted
 from trainferry.errors import UsageError
 from trainferry.train.build import OpenRun
 from trainferry.train.checkpoint import find_checkpoint, read_facts
@@ -58,7 +59,8 @@ class Exported:
             f"  input   pictures, uint8, batch x {facts.height} x {facts.width} x 3, RGB, 0 to 255",
             f"  output  logits, float32, {facts.outputs}",
             *self._attention(),
-            f"compared with the network on {compared.samples} samples: {compared.origin}",
+            f"compared with the network on {counted(compared.samples, 'sample')}: "
+            f"{compared.origin}",
             f"  logits differ by    {compared.largest_difference:.1e} at most, "
             f"{compared.relative_difference:.1e} of the largest",
             f"  probabilities by    {compared.probability_difference:.1e} at most",
@@ -141,10 +143,12 @@ def _on_cpu(opened: OpenRun) -> OpenRun:
 
 def _extent(facts: Facts) -> str:
     if isinstance(facts, WordFacts):
-        return f"{len(facts.alphabet)} characters"
+        return counted(len(facts.alphabet), "character")
     if isinstance(facts, SignFacts):
-        return f"{len(facts.charset) - 1} characters and null, {facts.picture.views} views"
-    return f"{len(facts.names) - facts.background} classes" + " and background" * facts.background
+        characters = counted(len(facts.charset) - 1, "character")
+        return f"{characters} and null, {counted(facts.picture.views, 'view')}"
+    classes = counted(len(facts.names) - facts.background, "class", "classes")
+    return classes + " and background" * facts.background
 
 
 def _describe(model: ModelProto, facts: Facts) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trainferry.counted import counted
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.check_report import (
     CheckPart,
@@ -79,10 +80,10 @@ class PhotoCheck(CheckReport):
         if len(present) < len(counts):
             line += f", {len(present):,} of them with pictures"
         if counts[least] == counts[most]:
-            lines = [f"{line}; {counts[most]:,} pictures each"]
+            lines = [f"{line}; {counted(int(counts[most]), 'picture')} each"]
         else:
             lines = [
-                f"{line}; from {counts[least]:,} pictures ({self._name(least + 1)}) "
+                f"{line}; from {counted(int(counts[least]), 'picture')} ({self._name(least + 1)}) "
                 f"to {counts[most]:,} ({self._name(most + 1)}), "
                 f"half of them {int(np.median(counts[present])):,} or more"
             ]
@@ -92,7 +93,7 @@ class PhotoCheck(CheckReport):
         if len(empty):
             shown = ", ".join(self._name(int(one) + 1) for one in empty[:_SHOWN])
             more = f" and {len(empty) - _SHOWN:,} more" if len(empty) > _SHOWN else ""
-            lines.append(f"no picture of {len(empty):,} classes: {shown}{more}")
+            lines.append(f"no picture of {counted(len(empty), 'class', 'classes')}: {shown}{more}")
         return lines
 
     def _name(self, label: int) -> str:

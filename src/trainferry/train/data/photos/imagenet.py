@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trainferry.counted import counted
 from trainferry.errors import DataError, UsageError
 from trainferry.train.data.photos.boxes import XmlBoxes, read_csv_boxes
 from trainferry.train.data.photos.classes import PhotoClass
@@ -83,7 +84,7 @@ def pack_imagenet(
     report = pack_photos(splits, classes, folder, options.processes, progress)
     report.notes = [_describe(classes, found, options), *found.notes]
     if options.boxes:
-        report.notes.append(f"{report.boxes:,} boxes in the files written now")
+        report.notes.append(f"{counted(report.boxes, 'box', 'boxes')} in the files written now")
     return report
 
 
@@ -152,7 +153,9 @@ def _add_flat(
     found.roots["validation"] = root
     found.pictures["validation"] = [(name, classes[name]) for name in pictures if name in classes]
     if unlisted := len(pictures) - len(found.pictures["validation"]):
-        found.notes.append(f"left out {unlisted:,} pictures that `{path.name}` does not name")
+        found.notes.append(
+            f"left out {counted(unlisted, 'picture')} that `{path.name}` does not name"
+        )
 
 
 def _add_listed(found: _Found, source: Path, listed: Sequence[Listed]) -> None:
@@ -174,7 +177,7 @@ def _add_listed(found: _Found, source: Path, listed: Sequence[Listed]) -> None:
     named = {Path(one.path).name for one in listed}
     here = [*list_pictures(source), *_inner_pictures(source)]
     if unlisted := len(set(here) - named):
-        found.notes.append(f"left out {unlisted:,} pictures that {LABELS} does not name")
+        found.notes.append(f"left out {counted(unlisted, 'picture')} that {LABELS} does not name")
 
 
 def _inner_pictures(source: Path) -> list[str]:

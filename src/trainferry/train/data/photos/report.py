@@ -37,7 +37,8 @@ class PhotoReport:
     def summary(self) -> str:
         splits = " and ".join(f"{count:,} {name}" for name, count in self.written.items())
         files = count_files(self.files)
-        lines = [f"wrote {splits} photographs to {files}", *self.notes]
+        photographs = "photograph" if self.written.total() == 1 else "photographs"
+        lines = [f"wrote {splits} {photographs} to {files}", *self.notes]
         if self.kept_files:
             lines.append(f"{self.kept_files} of the files were finished before and kept")
         if self.rewritten:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trainferry.counted import counted
 from trainferry.errors import DataError
 from trainferry.train.data.photos.classes import natural_order
 from trainferry.train.data.picture_names import is_picture
@@ -31,9 +32,9 @@ class ClassTree:
         notes = []
         if self.empty:
             shown = ", ".join(self.empty[:5]) + (", ..." if len(self.empty) > 5 else "")
-            notes.append(f"left out {len(self.empty)} folders without pictures: {shown}")
+            notes.append(f"left out {counted(len(self.empty), 'folder')} without pictures: {shown}")
         if self.others:
-            shown = ", ".join(f"{count:,} {kind}" for kind, count in self.others.most_common(5))
+            shown = ", ".join(counted(count, kind) for kind, count in self.others.most_common(5))
             notes.append(f"left out what is no picture by its name: {shown}")
         return notes
 
@@ -84,11 +85,11 @@ def _pictures(tree: ClassTree, place: str) -> list[str]:
     for entry in _entries(tree.root / place):
         if not entry.is_file():
             if entry.name != _INNER:
-                tree.others["folders"] += 1
+                tree.others["folder"] += 1
         elif is_picture(entry.name):
             found.append(entry.name)
         else:
-            tree.others[f"{Path(entry.name).suffix.lower() or 'nameless'} files"] += 1
+            tree.others[f"{Path(entry.name).suffix.lower() or 'nameless'} file"] += 1
     return [f"{place}/{name}" for name in sorted(found, key=natural_order)]
 
 

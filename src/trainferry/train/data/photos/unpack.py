@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trainferry.counted import counted
 from trainferry.errors import DataError
 from trainferry.train.data.new_folder import new_folder, safe_name, write_new
 from trainferry.train.data.photos.classes import natural_order
@@ -28,7 +29,9 @@ class PhotoUnpackReport:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     def summary(self) -> str:
-        lines = [f"wrote {self.written:,} pictures of {len(self.folders):,} classes and {NAMES}"]
+        pictures = counted(self.written, "picture")
+        classes = counted(len(self.folders), "class", "classes")
+        lines = [f"wrote {pictures} of {classes} and {NAMES}"]
         return "\n".join([*lines, *summarise_skipped(self.skipped)])
 
     def to_json(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from trainferry.counted import counted
 from trainferry.errors import DataError, MissingPackageError
 from trainferry.train.data.render.words.fonts import Refusal
 from trainferry.train.data.tfrecord import has_records
@@ -86,13 +87,13 @@ def one_thread() -> Iterator[None]:
 
 
 def summarise_set(
-    report: RenderReport, samples: str, texts: str, left_out: Mapping[str, int]
+    report: RenderReport, sample: str, texts: str, left_out: Mapping[str, int]
 ) -> str:
-    """Return the report for people; `samples` and `texts` are what they are called there."""
+    """Return the report for people; `sample` and `texts` are what they are called there."""
     rate = report.count / max(report.seconds, 1e-9)
-    files = "1 file" if len(report.files) == 1 else f"{len(report.files)} files"
+    files = counted(len(report.files), "file")
     lines = [
-        f"{report.count:,} {samples} in {files}, {report.fonts} fonts, "
+        f"{counted(report.count, sample)} in {files}, {counted(report.fonts, 'font')}, "
         f"{report.seconds:.1f} s ({rate:.0f} per second)"
     ]
     lines += [f"font not used: {font.path}: {font.reason}" for font in report.refused_fonts]

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from trainferry.counted import counted
 from trainferry.errors import DataError, PictureError
 from trainferry.train.data.pack import PLACE, path_inside, skip_list
 from trainferry.train.data.pictures import Picture, decode_picture, encode_png
@@ -79,9 +80,9 @@ class FsnsReport:
 
     def summary(self) -> str:
         files = count_files(self.files)
-        lines = [f"wrote {self.written:,} signs to {files}"]
+        lines = [f"wrote {counted(self.written, 'sign')} to {files}"]
         lines += [
-            f"    {self.views[count]:,} with {count} view{'s' if count > 1 else ''}"
+            f"    {self.views[count]:,} with {counted(count, 'view')}"
             for count in sorted(self.views, reverse=True)
         ]
         return "\n".join([*lines, *summarise_skipped(self.skipped, self.reasons())])

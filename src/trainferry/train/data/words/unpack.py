@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from trainferry.counted import counted
 from trainferry.errors import DataError
 from trainferry.train.data.example import first_bytes, split_example
 from trainferry.train.data.new_folder import new_folder, safe_name, write_new
@@ -34,7 +35,7 @@ class UnpackReport:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
     def summary(self) -> str:
-        lines = [f"wrote {self.written:,} pictures and {LIST}"]
+        lines = [f"wrote {counted(self.written, 'picture')} and {LIST}"]
         return "\n".join([*lines, *summarise_skipped(self.skipped)])
 
     def to_json(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from trainferry.counted import counted
 from trainferry.train.debug.one_batch.facts import BatchFacts
 from trainferry.train.debug.one_batch.learn import Course
 
@@ -57,10 +58,10 @@ def judge(facts: BatchFacts, course: Course) -> Verdict:
     unlearnt = facts.rows - course.seen.right
     is_explained = is_right or (is_finite and unlearnt <= facts.contradicted)
     hints = [*_of_the_batch(facts), *(() if is_explained else _of_the_course(course))]
-    steps = f"{course.steps} step{'' if course.steps == 1 else 's'}"
     text = (
-        f"{'learnt' if learnt else 'not learnt'}: {course.seen.right} of {facts.rows} samples are "
-        f"right after {steps}, the loss {_way(course)}"
+        f"{'learnt' if learnt else 'not learnt'}: {course.seen.right} of "
+        f"{counted(facts.rows, 'sample')} {'is' if facts.rows == 1 else 'are'} "
+        f"right after {counted(course.steps, 'step')}, the loss {_way(course)}"
     )
     return Verdict(learnt, text, tuple(hints), course, facts)
 
@@ -73,7 +74,7 @@ def _of_the_batch(facts: BatchFacts) -> Iterator[str]:
             f"{pair.labels[0]!r} and {pair.labels[1]!r}"
             for pair in facts.contradictions[:_SHOWN]
         )
-        more = f"; and {count - _SHOWN} more such pairs" if count > _SHOWN else ""
+        more = f"; and {counted(count - _SHOWN, 'more such pair')}" if count > _SHOWN else ""
         yield f"Labels contradict each other: {pairs}{more}. Correct the labels."
     if facts.empty_labels == facts.rows:
         yield (
@@ -93,8 +94,9 @@ def _of_the_batch(facts: BatchFacts) -> Iterator[str]:
         )
     elif facts.plain_pictures:
         yield (
-            f"{facts.plain_pictures} of {facts.rows} pictures are of one colour all over: nothing "
-            "can be seen in them. `trainferry data unpack` shows them as they are in the records."
+            f"{facts.plain_pictures} of {counted(facts.rows, 'picture')} "
+            f"{'is' if facts.plain_pictures == 1 else 'are'} of one colour all over: nothing "
+            "can be seen there. `trainferry data unpack` shows what is in the records."
         )
 
 

@@ -53,7 +53,7 @@ class SignsReport(RenderReport):
     left_out_names: dict[str, int]
 
     def summary(self) -> str:
-        return summarise_set(self, "signs", "names", self.left_out_names)
+        return summarise_set(self, "sign", "names", self.left_out_names)
 
 
 def render_signs(options: SignsOptions, folder: Path, progress: Progress) -> SignsReport:

@@ -56,7 +56,7 @@ class WordsReport(RenderReport):
     left_out_words: dict[str, int]
 
     def summary(self) -> str:
-        return summarise_set(self, "word pictures", "words", self.left_out_words)
+        return summarise_set(self, "word picture", "words", self.left_out_words)
 
 
 def render_words(options: WordsOptions, folder: Path, progress: Progress) -> WordsReport:
