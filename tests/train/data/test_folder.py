@@ -42,6 +42,19 @@ def test_other_kinds_of_pictures_become_png(tmp_path: Path) -> None:
     assert parse_example(RecordFile(path)[0])["image/encoded"] == [encode_png(picture())]
 
 
+def test_white_space_around_a_text_is_kept_and_told(tmp_path: Path) -> None:
+    source = _folder(tmp_path, "a.jpg\tplain text\na.jpg\t\tone\nsub/b.png\ttwo \nno tab here \n")
+    report = pack_folder(source, tmp_path / "out", FolderOptions())
+    (note,) = report.notes
+    assert note.endswith("white space, and are kept so: 2, the first '\\tone' of a.jpg")
+    assert note in report.summary()
+    assert report.to_json()["notes"] == [note]
+    records = open_words(find_records(tmp_path / "out", "train"))
+    assert [records.text(number) for number in range(3)] == ["plain text", "\tone", "two "]
+    (source / "gt.tsv").write_text("a.jpg\tplain text\n")
+    assert not pack_folder(source, tmp_path / "plain", FolderOptions()).notes
+
+
 def test_what_cannot_be_packed_is_counted_and_listed(tmp_path: Path) -> None:
     lines = ["a.jpg\tgood", "bad.jpg\tx", "none.jpg\tx", "no tab here", "sub/b.png\t", "cut.jpg\tx"]
     source = _folder(tmp_path, "\n".join(lines))

@@ -35,6 +35,7 @@ class PackReport:
     skipped: list[tuple[str, str]] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     kept_files: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def add(self, other: PackReport) -> None:
         self.written += other.written
@@ -50,6 +51,7 @@ class PackReport:
         lines = [f"wrote {counted(self.written, 'word')} to {files}"]
         if self.kept_files:
             lines.append(f"{self.kept_files} of the files were finished before and kept")
+        lines += self.notes
         return "\n".join([*lines, *summarise_skipped(self.skipped, self.reasons())])
 
     def to_json(self) -> dict[str, Any]:
@@ -57,6 +59,7 @@ class PackReport:
             "written": self.written,
             "files": [str(path) for path in self.files],
             "kept_files": self.kept_files,
+            "notes": self.notes,
             **skipped_to_json(self.skipped, self.reasons()),
         }
 

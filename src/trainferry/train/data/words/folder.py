@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +62,7 @@ def pack_folder(
         if progress is not None:
             progress(min(done * size, len(words)), len(words))
     require_words(report, "" if report.written else _explain_paths(source, words, labels))
+    report.notes += _note_spaces(words)
     return report
 
 
@@ -74,6 +75,17 @@ class _Job:
 
 def _pack(job: _Job) -> PackReport:
     return pack_shard(job.shard, read_pictures(job.source, job.words))
+
+
+def _note_spaces(words: Sequence[Labelled]) -> Iterator[str]:
+    """Say which labels a network can hardly learn: white space at an end is not to be seen."""
+    found = [word for word in words if not isinstance(word, Problem) and word[1] != word[1].strip()]
+    if found:
+        name, text = found[0]
+        yield (
+            "labels that begin or end with white space, and are kept so: "
+            f"{len(found):,}, the first {text!r} of {name}"
+        )
 
 
 def _explain_paths(source: Path, words: Sequence[Labelled], labels: LabelFile) -> str:
