@@ -610,9 +610,10 @@ def test_a_folder_with_other_files_is_not_touched(data: Path, tmp_path: Path, fe
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
     (tmp_path / "file").write_text("precious")
-    for name in ("mine", "file"):
-        told = ferry(*train_command(data, tmp_path / name))
-        assert told.refused("is not empty and holds no run")
+    told = ferry(*train_command(data, tmp_path / "mine"))
+    assert told.refused("is not empty and holds no run")
+    told = ferry(*train_command(data, tmp_path / "file"))
+    assert told.refused("file` is a file, and a run needs a folder", "give a new folder")
     told = ferry("data", "unpack", data, "--to", tmp_path / "mine")
     assert told.refused("exists and is not empty")
     assert contents(tmp_path) == {"mine/thesis.tex": b"precious", "file": b"precious"}

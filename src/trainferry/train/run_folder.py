@@ -86,7 +86,12 @@ def check_folder(folder: Path, recipe: Recipe, samples: int | None = None) -> No
                 hint="give another --run folder, or the recipe and --set values it was made with"
                 + ("" if list_checkpoints(folder) else "; or delete it, for it has no checkpoint"),
             )
-    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+    elif folder.exists() and not folder.is_dir():
+        raise RecipeError(
+            f"`{folder}` is a file, and a run needs a folder",
+            hint="give a new folder to --run, or that of a run",
+        )
+    elif folder.exists() and any(folder.iterdir()):
         raise RecipeError(
             f"`{folder}` is not empty and holds no run",
             hint="give a new folder: nothing there is overwritten",
