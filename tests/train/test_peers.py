@@ -11,6 +11,8 @@ from tests.train.run_folder import TINY_NETWORK
 from trainferry.cli.main import main
 from trainferry.errors import UsageError
 from trainferry.train.build import without_data
+from trainferry.train.peers import beside
+from trainferry.train.peers.beside import Beside, Pace
 from trainferry.train.peers.peer import Case, Peer, find_peer, make_case
 from trainferry.train.peers.steps import build_step
 from trainferry.train.recipe.read import read_recipe
@@ -141,3 +143,19 @@ def test_the_table_can_be_read(file: Path, capsys: pytest.CaptureFixture[str]) -
     assert "images/s" in lines[0]
     assert lines[1].startswith("trainferry")
     assert lines[3].startswith("ratio")
+    assert "taken" not in lines[0]
+
+
+def test_memory_that_a_device_gave_is_shown_beside_what_tensors_held(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = Pace("trainferry", 2000.0, 32.0, 2 * 2**30, 3 * 2**30, 9.0)
+    theirs = Pace("peer, eager", 1000.0, 64.0, 2 * 2**30, 2 * 2**30, 1.0)
+    found = Beside(ours, theirs, ratios=(2.0,), speed={})
+    monkeypatch.setattr(beside, "time_beside", lambda *_: found)
+    asked = ("--against", f"{file}:step_of", "--device", "cpu")
+    assert main(["benchmark", "crnn_small", *asked]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert "taken" in lines[0]
+    assert lines[1][1:5] == ["2,000", "32.00", "2.00", "3.00"]
+    assert lines[2][2:6] == ["1,000", "64.00", "2.00", "2.00"]

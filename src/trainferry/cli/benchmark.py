@@ -134,19 +134,21 @@ def _ours(arguments: argparse.Namespace) -> list[str]:
 def _show(found: Beside, title: str) -> None:
     sides = (found.ours, found.peer)
     wide = max(len(title), *(len(side.name) for side in sides))
-    print(f"{title:{wide}}  images/s  ms a step  GiB  taken GiB  first step after")
+    counts = any(side.taken_memory_bytes != side.peak_memory_bytes for side in sides)
+    taken = "  taken GiB" if counts else ""
+    print(f"{title:{wide}}  images/s  ms a step    GiB{taken}  first step after")
     for side in sides:
-        print(f"{side.name:{wide}}  {_cells(side)}")
+        print(f"{side.name:{wide}}  {_cells(side, counts=counts)}")
     low, high = min(found.ratios), max(found.ratios)
     spread = f"{low:.2f} to {high:.2f} in {len(found.ratios)} rounds, in turn"
     print(f"{'ratio':{wide}}  {found.ratio:.2f}  ({spread})")
 
 
-def _cells(side: Pace) -> str:
+def _cells(side: Pace, *, counts: bool) -> str:
+    taken = f"  {side.taken_memory_bytes / 2**30:9.2f}" if counts else ""
     return (
         f"{side.images_per_second:8,.0f}  {side.milliseconds_per_step:9.2f}  "
-        f"{side.peak_memory_bytes / 2**30:5.2f}  {side.taken_memory_bytes / 2**30:9.2f}  "
-        f"{side.first_step_seconds:14.1f} s"
+        f"{side.peak_memory_bytes / 2**30:5.2f}{taken}  {side.first_step_seconds:14.1f} s"
     )
 
 
