@@ -11,6 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trainferry.cli.predict_draw import (
+    check_attention,
+    draw_attention,
+    draw_grid,
+    refuse_read_targets,
+)
 from trainferry.cli.progress import progress_bar
 from trainferry.counted import counted
 from trainferry.errors import UsageError
@@ -82,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
     _say(reader.device)
     _say(reader.name)
     if arguments.attention:
-        _check_attention(reader, paths, arguments.attention)
-    _keep_pictures(reader, paths, arguments)
+        check_attention(reader, paths, arguments.attention)
+    refuse_read_targets(reader, paths, arguments)
     predictions = _predict(reader, paths, arguments)
     answered = [each for each in predictions if each.answer is not None]
     failed = [each for each in predictions if each.answer is None]
@@ -98,9 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
     _tell_views(reader, answered)
     _tell_turned([each.path for each in answered])
     if arguments.grid and answered:
-        _draw_grid(answered, arguments.grid)
+        draw_grid(answered, arguments.grid)
     if arguments.attention and answered:
-        _draw_attention(reader, [each.path for each in answered], arguments.attention)
+        draw_attention(reader, [each.path for each in answered], arguments.attention)
     return 1 if failed else 0
 
 
@@ -219,19 +225,6 @@ def _print_table(rows: Sequence[dict[str, str]]) -> None:
         print("  ".join(cells).rstrip())
 
 
-def _draw_grid(answered: list[Prediction], path: Path) -> None:
-    from trainferry.train.predict.picture_grid import Caption, picture_grid
-
-    pictures, captions = [], []
-    for each in answered:
-        if each.picture is not None and each.answer is not None:
-            pictures.append(each.picture)
-            captions.append(Caption(each.answer.text, confidence=each.answer.confidence))
-    picture_grid(pictures, captions, path)
-    left = f", the first {len(pictures)} of {len(answered)}" * (len(pictures) < len(answered))
-    _say(f"{path}: {counted(len(pictures), 'picture')} with the answers{left}")
-
-
 def _tell_views(reader: Reader, answered: list[Prediction]) -> None:
     """Say where a network that wants several views was given fewer."""
     from trainferry.train.export.onnx.sign_facts import SignFacts
@@ -262,45 +255,6 @@ def _tell_turned(paths: Sequence[Path]) -> None:
             "stored rotated, to be shown upright by EXIF, "
             "which is ignored, as in training"
         )
-
-
-def _check_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:
-    facts = reader.signs
-    if reader.look is None:
-        raise UsageError(
-            f"{reader.name} does not tell where it looks",
-            hint=f"give the run, or export it again: step {facts.step} of recipe {facts.recipe}",
-        )
-    if to.suffix and to.suffix.lower() != ".png":
-        raise UsageError(f"`{to}` is no PNG", hint="name a file that ends in .png, or a folder")
-    if to.suffix and len(paths) > 1:
-        raise UsageError(
-            f"{len(paths)} pictures do not fit into `{to}`: each sign has one of its own",
-            hint=f"pass a folder, for example --attention {to.with_suffix('')}",
-        )
-
-
-def _keep_pictures(reader: Reader, paths: Sequence[Path], arguments: argparse.Namespace) -> None:
-    """Refuse to draw over a picture that is to be read."""
-    read = {file.resolve() for path in paths for file in reader.files_of(path)}
-    for option in ("grid", "attention"):
-        target: Path | None = getattr(arguments, option)
-        if target is not None and target.resolve() in read:
-            raise UsageError(
-                f"`{target}` is a picture to read, and --{option} would draw over it",
-                hint=f"name another file, for example --{option} {target.stem}_{option}.png",
-            )
-
-
-def _draw_attention(reader: Reader, paths: Sequence[Path], to: Path) -> None:
-    from trainferry.train.predict.attention_picture import attention_picture, look_at
-
-    for number, path in enumerate(paths, 1):
-        name = f"{number:04d}_{path.stem}.png"
-        target = to if to.suffix else to / name
-        attention_picture(look_at(reader, path), target)
-    shown = to if to.suffix else f"{to}: {counted(len(paths), 'picture')}"
-    _say(f"{shown}: where the network looked for each character")
 
 
 def _width(text: str) -> int:

@@ -13,6 +13,7 @@ from trainferry.train.data.pack import Problem
 from trainferry.train.data.pictures import encode_jpeg
 from trainferry.train.data.tfrecord import find_records
 from trainferry.train.data.words.folder import FolderOptions, pack_folder
+from trainferry.train.data.words.label_lines import read_list
 from trainferry.train.data.words.labels import find_labels, open_labels, read_labels
 
 PADDLE = "train/a.jpg\t简单可依赖\ntrain/b.jpg\ttwo words\n"
@@ -278,3 +279,12 @@ def _pictures(folder: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "a.jpg").write_bytes(encode_jpeg(picture(1), 80))
     return folder
+
+
+def test_advice_on_another_encoding_names_any_path(tmp_path: Path) -> None:
+    folder = tmp_path / "{set} 1"
+    folder.mkdir()
+    (folder / "gt.tsv").write_bytes("a.jpg\t街".encode("gb18030"))
+    with pytest.raises(DataError, match="is not UTF-8") as caught:
+        read_list(folder / "gt.tsv")
+    assert f"iconv -f GB18030 -t UTF-8 '{folder}/gt.tsv' > gt_utf8.tsv" in caught.value.hint

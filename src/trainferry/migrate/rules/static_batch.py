@@ -38,7 +38,7 @@ from trainferry.migrate.file import File, Function
 from trainferry.migrate.find import Call
 from trainferry.migrate.phases import Phase, phase_of, phase_switch
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_call, on_file
-from trainferry.migrate.rules._configs import assigned_values
+from trainferry.migrate.rules._batch_calls import PLACES, batches, shares_iterator, size_of
 from trainferry.migrate.rules._dataflow import (
     constant,
     functions_of_pipelines,
@@ -56,18 +56,6 @@ from trainferry.migrate.rules._rounded_up import rounded_up
 CONCERN = Concern.RUN
 LINT = True
 
-# Where the calls have `batch_size` and `drop_remainder`.
-_PLACES = {
-    "tf.data.Dataset.batch": (0, 1),
-    "tf.data.Dataset.padded_batch": (0, 3),
-    "tf.data.experimental.map_and_batch": (1, 3),
-    "tf.data.experimental.map_and_batch_with_legacy_function": (1, 3),
-    "tf.contrib.data.map_and_batch": (1, 3),
-}
-_SHARED_ITERATORS = (
-    "tf.data.Iterator.from_structure",
-    "tf.data.Iterator.from_string_handle",
-)
 _LOOKS_LIKE_DATASET = re.compile(r"(^|_)(ds|dataset|datasets|data_set)\d*$", re.IGNORECASE)
 _METHODS = frozenset(("cache", "interleave", "map", "prefetch", "repeat", "shuffle", "shard"))
 _LOSES = (Phase.EVALUATE, Phase.PREDICT)
@@ -76,7 +64,7 @@ _DROPS = re.compile(r"drop|remainder", re.IGNORECASE)
 _SWITCH = re.compile(r"(is_)?train(ing)?|ModeKeys\.TRAIN", re.IGNORECASE)
 
 
-@on_call(*_PLACES)
+@on_call(*PLACES)
 def static_batch(call: Call, file: File) -> Iterator[Finding]:
     found = [*_alone(call, file)]
     other = _other_size(call, file) if found else None
@@ -85,7 +73,7 @@ def static_batch(call: Call, file: File) -> Iterator[Finding]:
     elif not any(one.edits for one in found):
         note = f"; its iterator serves batches of `{other}` too: take that size, or a second one"
         yield from (replace(one, message=one.message + note) for one in found)
-    elif _size(call) != "1":  # which has no remainder, and can stay open
+    elif size_of(call) != "1":  # which has no remainder, and can stay open
         message = (
             f"its iterator serves batches of `{other}` too, and of sizes that are fixed it takes "
             "only one: write `drop_remainder=True` and the same size in both, or give each an "
@@ -96,7 +84,7 @@ def static_batch(call: Call, file: File) -> Iterator[Finding]:
 
 def _alone(call: Call, file: File) -> Iterator[Finding]:
     """What is to say of a batch, whatever other batches there are."""
-    size_place, drop_place = _PLACES[call.name]
+    size_place, drop_place = PLACES[call.name]
     if is_in_test(file, call.node):
         return
     drop = call.argument(drop_place, "drop_remainder")
@@ -116,46 +104,25 @@ def _alone(call: Call, file: File) -> Iterator[Finding]:
 def _other_size(call: Call, file: File) -> str | None:
     """Another size that is fixed, or will be, for the same iterator; None without one."""
     fixed = file.once(_fixed_for_one_iterator)
-    return next((one for one in sorted(fixed) if one != _size(call)), None)
+    return next((one for one in sorted(fixed) if one != size_of(call)), None)
 
 
 def _fixed_for_one_iterator(file: File) -> frozenset[str]:
     """The sizes of all fixed batches that an iterator may serve; none where none serves several."""
     around = [*files_together(file)]
-    if not any(other.once(_shares_iterator) for other in around):
+    if not any(other.once(shares_iterator) for other in around):
         return frozenset()
-    return frozenset(_size(call) for other in around for call in other.once(_fixed_batches))
-
-
-def _shares_iterator(file: File) -> bool:
-    """Whether an iterator takes the shapes of one dataset, to serve several."""
-    for call in file.calls_of(*_SHARED_ITERATORS):
-        place = 1 if call.name.endswith("from_structure") else 2
-        shapes = call.argument(place, "output_shapes")
-        values = [] if shapes is None else [shapes, *assigned_values(file, shapes)]
-        if any("output_shapes" in file.text(one) for one in values):
-            return True
-    return False
+    return frozenset(size_of(call) for other in around for call in other.once(_fixed_batches))
 
 
 def _fixed_batches(file: File) -> list[Call]:
     """The batches of a file whose size is fixed, or gets so; those of 1 can do without."""
     return [
         call
-        for call in _batches(file)
-        if constant(call.argument(_PLACES[call.name][1], "drop_remainder")) is True
-        or (_size(call) != "1" and any(one.edits for one in _alone(call, file)))
+        for call in batches(file)
+        if constant(call.argument(PLACES[call.name][1], "drop_remainder")) is True
+        or (size_of(call) != "1" and any(one.edits for one in _alone(call, file)))
     ]
-
-
-def _batches(file: File) -> Iterator[Call]:
-    methods = (one for name in ("batch", "padded_batch") for one in file.method_calls(name))
-    return (call for call in (*file.calls, *methods) if call.name in _PLACES)
-
-
-def _size(call: Call) -> str:
-    size = call.argument(_PLACES[call.name][0], "batch_size")
-    return "" if size is None else " ".join(call.source.text_of(size).split())
 
 
 @on_file
@@ -195,9 +162,9 @@ def open_batch_compared(file: File) -> Iterator[Finding]:
 def _made_static(file: File) -> list[tuple[File, str]]:
     """The batches of a file that get one size now: the file, and the text of the size."""
     found = []
-    for call in _batches(file):
+    for call in batches(file):
         if any(one.edits for one in static_batch(call, file)):
-            size = call.argument(_PLACES[call.name][0], "batch_size")
+            size = call.argument(PLACES[call.name][0], "batch_size")
             found.append((file, "" if size is None else text_in_line(file, size)))
     return found
 

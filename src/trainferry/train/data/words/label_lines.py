@@ -62,16 +62,18 @@ def _split(data: bytes) -> list[bytes]:
 
 
 def _not_utf8(path: Path, number: int, start: bytes) -> DataError:
-    copy = f"{path.stem}_utf8{path.suffix}"
-    named, new = quote(str(path)), quote(copy)
-    command = f"iconv -f {{}} -t UTF-8 {named} > {new}, then --labels {new}"
     if start in _UTF16:
-        return DataError(f"`{path}` is UTF-16, not UTF-8", hint=command.format("UTF-16"))
+        return DataError(f"`{path}` is UTF-16, not UTF-8", hint=_convert(path, "UTF-16"))
     return DataError(
         f"line {number} of `{path}` is not UTF-8",
-        hint=f"{command.format('GB18030')}; -f says what the file is in now: GB18030 is what "
+        hint=f"{_convert(path, 'GB18030')}; -f says what the file is in now: GB18030 is what "
         "Chinese Windows writes",
     )
+
+
+def _convert(path: Path, encoding: str) -> str:
+    copy = quote(f"{path.stem}_utf8{path.suffix}")
+    return f"iconv -f {encoding} -t UTF-8 {quote(str(path))} > {copy}, then --labels {copy}"
 
 
 def _unreadable(path: Path, error: OSError) -> DataError:
