@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trainferry.cli.parser import positive
 from trainferry.counted import counted
+from trainferry.devices.segments import let_segments_grow
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
@@ -58,6 +59,8 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.against is None:  # a peer keeps what its users have
+        let_segments_grow()
     from trainferry.devices.capture import capture_helps
     from trainferry.devices.device import choose_device, describe_device
     from trainferry.devices.fallbacks import describe_fallbacks, hear_fallbacks

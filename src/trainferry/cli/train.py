@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainferry.counted import counted
+from trainferry.devices.segments import let_segments_grow
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    let_segments_grow()
     from trainferry.devices.device import describe_device
     from trainferry.devices.fallbacks import hear_fallbacks
     from trainferry.devices.joining import join
