@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -42,3 +44,29 @@ def test_an_npu_keeps_the_settings_of_its_maker(monkeypatch: pytest.MonkeyPatch)
     environment: dict[str, str] = {}
     let_segments_grow(environment)
     assert environment == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        (["train", "crnn", "--run", "nowhere", "--exclude", "conv"], "expandable_segments:True"),
+        (["benchmark", "no such recipe", "--device", "cpu"], "expandable_segments:True"),
+        (["benchmark", "no such recipe", "--device", "cpu", "--against", "timm"], "None"),
+    ],
+)
+def test_commands_that_record_ask_and_peers_keep_what_their_users_have(
+    command: list[str], asked: str
+) -> None:
+    program = (
+        "import os, sys; from trainferry.cli.main import main; main(sys.argv[1:]); "
+        "print(os.environ.get('PYTORCH_ALLOC_CONF'))"
+    )
+    others = {name: value for name, value in os.environ.items() if "ALLOC_CONF" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command],
+        env=others,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == [asked]
