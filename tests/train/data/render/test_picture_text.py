@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import ImageFont
 
+from tests.train.data.render.collection import make_collection
 from trainferry.train.data.render import picture_text
 from trainferry.train.data.render.picture_text import drawable, fit_text, font_for
+from trainferry.train.data.render.words.fonts import bundled_fonts, open_typeface
 from trainferry.train.predict.picture_grid import Caption, draw_grid
 
 GREEN = (18, 129, 63)
@@ -23,7 +28,7 @@ def fonts_are_looked_for() -> Iterator[None]:
 
 
 def _forget() -> None:
-    for cached in (picture_text._font_file, picture_text.font_for):
+    for cached in (picture_text._choose_font, picture_text.font_for):
         cached.cache_clear()
 
 
@@ -46,6 +51,23 @@ def test_characters_without_a_font_are_named(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(picture_text, "_SYSTEM_FONTS", ())
     assert drawable("中a") == "U+4E2D a"
     assert drawable("plain text") == "plain text"
+
+
+@pytest.mark.usefixtures("fonts_are_looked_for")
+def test_a_font_is_found_inside_a_collection(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    poor, rich = (
+        next(font for font in bundled_fonts() if open_typeface(font.path).draws("ß") is has)
+        for has in (False, True)
+    )
+    make_collection([poor.path, rich.path], tmp_path / "both.ttc")
+    monkeypatch.setattr(picture_text, "bundled_fonts", lambda: [replace(poor, name="open-sans")])
+    monkeypatch.setattr(picture_text, "_SYSTEM_FONTS", (str(tmp_path),))
+    font = font_for("ß", 20)
+    assert isinstance(font, ImageFont.FreeTypeFont)
+    assert font.getname() == ImageFont.truetype(str(rich.path)).getname()
+    assert drawable("ß") == "ß"
 
 
 @pytest.mark.usefixtures("fonts_are_looked_for")

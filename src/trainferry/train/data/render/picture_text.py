@@ -9,7 +9,7 @@ from pathlib import Path
 from PIL import ImageFont
 
 from trainferry.errors import DataError
-from trainferry.train.data.render.words.fonts import bundled_fonts, find_fonts, open_typeface
+from trainferry.train.data.render.words.fonts import Font, bundled_fonts, find_fonts, open_typeface
 
 _FAMILY = "open-sans"
 _SYSTEM_FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
@@ -18,8 +18,8 @@ _SYSTEM_FONTS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/f
 def drawable(text: str) -> str:
     """Write characters that no font here has as their code points, and no line breaks."""
     text = "".join(each if each.isprintable() else " " for each in text)
-    path = _font_file(text)
-    if path is None or open_typeface(path).draws(text.replace(" ", "")):
+    font = _choose_font(text)
+    if font is None or _draws(font, text.replace(" ", "")):
         return text
     return "".join(each if each.isascii() else f"U+{ord(each):04X} " for each in text).strip()
 
@@ -27,8 +27,10 @@ def drawable(text: str) -> str:
 @cache
 def font_for(text: str, pixels: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
     """Return a font that has all of the text, or else the bundled one."""
-    path = _font_file(text)
-    return ImageFont.load_default(pixels) if path is None else ImageFont.truetype(str(path), pixels)
+    font = _choose_font(text)
+    if font is None:
+        return ImageFont.load_default(pixels)
+    return ImageFont.truetype(str(font.path), pixels, font.face)
 
 
 def fit_text(text: str, pixels: int, width: int) -> str:
@@ -40,23 +42,27 @@ def fit_text(text: str, pixels: int, width: int) -> str:
 
 
 @cache
-def _font_file(text: str) -> Path | None:
+def _choose_font(text: str) -> Font | None:
     letters = text.replace(" ", "")
-    bundled = next((f.path for f in bundled_fonts() if f.name.startswith(_FAMILY)), None)
-    if bundled is None or open_typeface(bundled).draws(letters):
+    bundled = next((font for font in bundled_fonts() if font.name.startswith(_FAMILY)), None)
+    if bundled is None or _draws(bundled, letters):
         return bundled
-    return next((path for path in _system_fonts() if open_typeface(path).draws(letters)), bundled)
+    return next((font for font in _system_fonts() if _draws(font, letters)), bundled)
 
 
-def _system_fonts() -> Iterator[Path]:
+def _draws(font: Font, letters: str) -> bool:
+    return open_typeface(font.path, font.face).draws(letters)
+
+
+def _system_fonts() -> Iterator[Font]:
     for folder in (Path(name).expanduser() for name in _SYSTEM_FONTS):
         if folder.is_dir():
             yield from _usable_fonts(folder)
 
 
 @cache
-def _usable_fonts(folder: Path) -> tuple[Path, ...]:
+def _usable_fonts(folder: Path) -> tuple[Font, ...]:
     try:
-        return tuple(font.path for font in find_fonts(folder)[0])
+        return tuple(find_fonts(folder)[0])
     except DataError:
         return ()  # a machine without fonts

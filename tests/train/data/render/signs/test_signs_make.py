@@ -131,6 +131,18 @@ def test_one_of_five_own_fonts_is_held_out() -> None:
     assert split_fonts(fonts[:1], "train") == split_fonts(fonts[:1], "val") == fonts[:1]
 
 
+def test_the_faces_of_a_file_are_held_out_together() -> None:
+    fonts = [
+        Font(f"{file}.ttc", Path(f"{file}.ttc"), "user", 0.5, face)
+        for file in "ab"
+        for face in (0, 1)
+    ]
+    train, val = split_fonts(fonts, "train"), split_fonts(fonts, "val")
+    assert sorted(len({font.name for font in part}) for part in (train, val)) == [1, 1]
+    assert sorted([*train, *val], key=lambda font: (font.name, font.face)) == fonts
+    assert split_fonts(fonts[:2], "train") == split_fonts(fonts[:2], "val") == fonts[:2]
+
+
 def test_own_fonts_and_names_are_used_and_the_unusable_told(tmp_path: Path) -> None:
     fonts = tmp_path / "fonts"
     fonts.mkdir()

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.train.data.render.collection import make_collection
 from trainferry.errors import DataError
 from trainferry.train.data.example import parse_example
 from trainferry.train.data.pictures import decode_picture
-from trainferry.train.data.render.words.fonts import bundled_fonts
+from trainferry.train.data.render.words.fonts import Typeface, bundled_fonts, find_fonts
 from trainferry.train.data.render.words.make import WordsOptions, render_words, write_check_sheet
 from trainferry.train.data.render.words.sheet import contact_sheet
 from trainferry.train.data.tfrecord import RecordFile
@@ -80,6 +81,26 @@ def test_own_fonts_and_words_are_used_and_the_unusable_are_told(tmp_path: Path) 
     drawn = {label.lower().removesuffix(b"s") for label in labels if isinstance(label, bytes)}
     assert drawn <= {b"quay", b"harbour"}
     assert "broken.ttf" in report.summary()
+
+
+def test_every_font_of_a_collection_is_used(tmp_path: Path) -> None:
+    files = tmp_path / "fonts"
+    files.mkdir()
+    mine, other = (font.path for font in bundled_fonts()[:2])
+    make_collection([mine, other], files / "both.ttc")
+    shutil.copy(bundled_fonts()[2].path, files / "alone.woff")
+    (files / "many.ttc").write_bytes(b"ttcf" + bytes([0, 1, 0, 0]) + 4 * b"\xff")
+    fonts, refused = find_fonts(files)
+    used = [(font.name, font.face, font.weight) for font in fonts]
+    assert used == [("alone.woff", 0, 1.0), ("both.ttc", 0, 0.5), ("both.ttc", 1, 0.5)]
+    assert [refusal.reason for refusal in refused] == ["says that it holds 4,294,967,295 fonts"]
+    for font, alone in zip(fonts[1:], (mine, other), strict=True):
+        drawn, expected = (
+            each.glyph("Q").mask for each in (Typeface(font.path, font.face), Typeface(alone))
+        )
+        assert np.array_equal(drawn, expected)
+    report = render_words(WordsOptions(count=12, fonts=files, processes=1), tmp_path, silent)
+    assert report.fonts == 3
 
 
 def test_a_folder_without_fonts_is_an_error(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ class Composer:
         for _ in range(_TRIES):
             wording = write_out(self._streets.draw(dice), dice)
             font = dice.pick_weighted(self._fonts, self._sums)
-            typeface = open_typeface(font.path)
+            typeface = open_typeface(font.path, font.face)
             if all(can_write(line.runs, typeface) for line in wording.lines):
                 lettering = self._draw_lettering(wording, typeface, font, dice)
                 return wording, font, draw_plate(wording, lettering, dice)
@@ -95,7 +95,8 @@ class Composer:
         count = len(wording.lines)
         upper = typeface
         if self._varied and count > 1 and dice.chance(_TWO_FONTS):
-            other = open_typeface(dice.pick_weighted(self._fonts, self._sums).path)
+            chosen = dice.pick_weighted(self._fonts, self._sums)
+            other = open_typeface(chosen.path, chosen.face)
             if all(can_write(line.runs, other) for line in wording.lines[:-1]):
                 upper = other
         lines = (*(upper for _ in range(count - 1)), typeface)

@@ -26,9 +26,12 @@ def plate_fonts(split: str) -> list[Font]:
 
 
 def split_fonts(fonts: list[Font], split: str) -> list[Font]:
-    """Hold out one of five of a user's fonts; a single font serves every split."""
-    if len(fonts) == 1:
+    """Hold out one of five files of a user's fonts; a single file serves every split."""
+    names = sorted(
+        {font.name for font in fonts}, key=lambda name: (zlib.crc32(name.encode()), name)
+    )
+    if len(names) == 1:
         return fonts
-    order = sorted(fonts, key=lambda font: (zlib.crc32(font.name.encode()), font.name))
-    held_out = max(1, len(fonts) // _HELD_OUT_SHARE)
-    return order[held_out:] if split == "train" else order[:held_out]
+    held_out = max(1, len(names) // _HELD_OUT_SHARE)
+    chosen = names[held_out:] if split == "train" else names[:held_out]
+    return [font for name in chosen for font in fonts if font.name == name]

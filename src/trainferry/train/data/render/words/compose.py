@@ -100,7 +100,7 @@ class Composer:
             letters = text.drawn.replace(" ", "")
             for _ in range(_FONT_TRIES):
                 font = dice.pick_weighted(self._fonts, self._sums)
-                typeface = open_typeface(font.path)
+                typeface = open_typeface(font.path, font.face)
                 if typeface.draws(letters):
                     return text, font, typeface
         raise DataError(

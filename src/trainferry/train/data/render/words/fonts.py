@@ -19,22 +19,25 @@ Mask = npt.NDArray[np.uint8]
 CAPITAL_HEIGHT = 36
 """Height in pixels at which letters are kept; the warp scales them to the picture."""
 
-FONT_ENDINGS = (".ttf", ".otf", ".woff", ".woff2")
+FONT_ENDINGS = (".ttf", ".otf", ".ttc", ".otc", ".woff", ".woff2")
 
 _BUNDLED = Path(__file__).parent / "assets" / "fonts"
 _LATIN = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NO_CHARACTER = "\U0010fffe"
 _PROBE_SIZE = 64
+_COLLECTION = b"ttcf"  # how a file of several fonts begins; a version and their number follow
+_MOST_FACES = 100
 
 
 @dataclass(frozen=True)
 class Font:
-    """One font file and how often it is used."""
+    """A font and how often it is used. Several in one file, its faces, share a name."""
 
     name: str
     path: Path
     style: str
     weight: float
+    face: int = 0
 
 
 @dataclass(frozen=True)
@@ -58,11 +61,11 @@ class Glyph:
 class Typeface:
     """A font opened at CAPITAL_HEIGHT that remembers the letters it has drawn."""
 
-    def __init__(self, path: Path) -> None:
-        probe = _open(path, _PROBE_SIZE)
+    def __init__(self, path: Path, face: int = 0) -> None:
+        probe = _open(path, face, _PROBE_SIZE)
         box = probe.getbbox("H", anchor="ls")
         height = max(-box[1], 1) if has_ink(probe, "H") else _PROBE_SIZE * 0.7
-        self._font = _open(path, max(8, round(_PROBE_SIZE * CAPITAL_HEIGHT / height)))
+        self._font = _open(path, face, max(8, round(_PROBE_SIZE * CAPITAL_HEIGHT / height)))
         self._missing = _ink(self._font, _NO_CHARACTER)
         self._glyphs: dict[str, Glyph] = {}
         self._draws: dict[str, bool] = {}
@@ -102,8 +105,8 @@ class Typeface:
 
 
 @lru_cache(maxsize=400)
-def open_typeface(path: Path) -> Typeface:
-    return Typeface(path)
+def open_typeface(path: Path, face: int = 0) -> Typeface:
+    return Typeface(path, face)
 
 
 def bundled_fonts() -> list[Font]:
@@ -116,18 +119,24 @@ def bundled_fonts() -> list[Font]:
 
 
 def find_fonts(folder: Path) -> tuple[list[Font], list[Refusal]]:
-    """Return the usable fonts below a folder, all equally often, and the others with reasons."""
+    """Return the usable fonts below a folder, all files equally often, and the others with reasons.
+
+    Every face of a collection is a font.
+    """
     if not folder.is_dir():
         raise DataError(
             f"there is no font folder {folder}", hint="pass a folder that holds font files"
         )
-    fonts, refused = [], []
+    fonts: list[Font] = []
+    refused: list[Refusal] = []
     for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in FONT_ENDINGS):
-        reason = _problem(path)
-        if reason is None:
-            name = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
-            fonts.append(Font(name, path, "user", 1.0))
-        else:
+        try:
+            usable, reason = _usable_faces(path)
+        except (OSError, ValueError) as error:
+            usable, reason = [], str(error) or type(error).__name__
+        name = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
+        fonts += [Font(name, path, "user", 1 / len(usable), face) for face in usable]
+        if not usable:
             refused.append(Refusal(path, reason))
     if not fonts:
         told = "; ".join(f"{refusal.path.name}: {refusal.reason}" for refusal in refused[:3])
@@ -142,20 +151,34 @@ def has_ink(font: ImageFont.FreeTypeFont, character: str) -> bool:
     return _ink(font, character) is not None
 
 
-def _problem(path: Path) -> str | None:
-    try:
-        typeface = Typeface(path)
-    except (OSError, ValueError) as error:
-        return str(error) or type(error).__name__
+def _usable_faces(path: Path) -> tuple[list[int], str]:
+    """Return the faces that have letters, and why there are none."""
+    return [face for face in range(_faces(path)) if _has_letters(path, face)], "has no letters"
+
+
+def _faces(path: Path) -> int:
+    """How many fonts a file holds; it is left to FreeType whether they are some."""
+    with path.open("rb") as file:
+        start = file.read(12)
+    if len(start) < 12 or not start.startswith(_COLLECTION):
+        return 1
+    count = int.from_bytes(start[8:], "big")
+    if not 0 < count <= _MOST_FACES:
+        raise ValueError(f"says that it holds {count:,} fonts")
+    return count
+
+
+def _has_letters(path: Path, face: int) -> bool:
+    typeface = Typeface(path, face)
     if any(typeface.draws(character) for character in _LATIN):
-        return None
+        return True
     sample = "".join(map(chr, range(0x4E00, 0x4E10))) + "".join(map(chr, range(0x3B1, 0x3C0)))
-    return None if any(typeface.draws(c) for c in sample) else "has no letters"
+    return any(typeface.draws(character) for character in sample)
 
 
-def _open(path: Path, size: int) -> ImageFont.FreeTypeFont:
+def _open(path: Path, face: int, size: int) -> ImageFont.FreeTypeFont:
     # Not every Pillow has the complex layout engine: the simple one gives the same everywhere.
-    return ImageFont.truetype(str(path), size, layout_engine=ImageFont.Layout.BASIC)
+    return ImageFont.truetype(str(path), size, face, layout_engine=ImageFont.Layout.BASIC)
 
 
 def _ink(font: ImageFont.FreeTypeFont, character: str) -> Mask | None:

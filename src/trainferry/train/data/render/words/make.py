@@ -178,4 +178,4 @@ def _example(word: WordPicture, index: int) -> bytes:
 
 
 def _drawable_by(fonts: list[Font]) -> Callable[[str], bool]:
-    return lambda text: any(open_typeface(font.path).draws(text) for font in fonts)
+    return lambda text: any(open_typeface(font.path, font.face).draws(text) for font in fonts)
