@@ -68,3 +68,25 @@ def test_a_flag_that_is_off_by_default_is_worth_knowing_only() -> None:
     (off,) = check_unchanged(text.format(False), RULE)
     (on,) = check_unchanged(text.format(True), RULE)
     assert (off.finding.concern, on.finding.concern) == (Concern.TIDY, None)
+
+
+HOST = "session_config=tf.ConfigProto(device_count={'GPU': 0})"
+
+
+def test_one_that_was_kept_off_the_gpu_stays_on_the_host() -> None:
+    told = check_migrated(
+        f"""\
+        import tensorflow as tf
+        c = tf.contrib.tpu.RunConfig({HOST})
+        e = tf.contrib.tpu.TPUEstimator(f, config=c, use_tpu=True)
+        """,
+        f"""\
+        import tensorflow as tf
+        c = tf.contrib.tpu.RunConfig({HOST})
+        e = tf.contrib.tpu.TPUEstimator(f, config=c, use_tpu=False, eval_on_tpu=False, export_to_tpu=False)
+        """,  # noqa: E501
+        RULE,
+    )
+    assert outcomes(told) == [Outcome.CHANGED, Outcome.BY_HAND]
+    assert told[0].message == "an ordinary Estimator, without a TPU"
+    assert "stays on the host" in told[1].message

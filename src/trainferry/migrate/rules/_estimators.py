@@ -14,6 +14,10 @@ from trainferry.migrate.rules._npu import called, is_distributed, npu_name
 
 WRAPPER = "npu_run_config_init"
 WRAPPER_IMPORT = "from npu_bridge.npu_init import npu_run_config_init"
+STAYS_ON_HOST = (
+    'this Estimator stays on the host, because `device_count={"GPU": 0}` kept it off the GPU; for '
+    f"the NPU write `config={WRAPPER}(run_config=…)`"
+)
 
 # The place of `config` among the arguments, TensorFlow 1.15.5.
 _IN_ESTIMATOR = {
@@ -175,6 +179,11 @@ def is_npu_run_config(file: File, config: ast.expr) -> bool:
     """Whether a configuration went through the adapter already."""
     values = (config, *assigned_values(file, config))
     return any(npu_name(called(file, value)) in (WRAPPER, "NPURunConfig") for value in values)
+
+
+def stays_on_host(file: File, config: ast.expr) -> bool:
+    """Whether sessions of this run configuration run on the host, as no adapter patches them."""
+    return file.options.adapter == "explicit" and is_kept_on_host(file, config)
 
 
 def is_kept_on_host(file: File, config: ast.expr) -> bool:

@@ -33,13 +33,14 @@ from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_call, on
 from trainferry.migrate.rules._estimators import (
     ESTIMATORS,
     LEARN,
+    STAYS_ON_HOST,
     WRAPPER,
     WRAPPER_IMPORT,
     bare_subclasses,
     estimator_calls,
-    is_kept_on_host,
     is_npu_run_config,
     may_hide_config,
+    stays_on_host,
     wrap_run_config,
 )
 from trainferry.migrate.rules._host_sessions import is_in_test
@@ -47,10 +48,6 @@ from trainferry.migrate.rules._npu_estimators import becomes_npu_estimator
 
 CONCERN = Concern.RUN
 _MESSAGE = "the sessions of this Estimator run on the NPU"
-_ON_HOST = (
-    'this Estimator stays on the host, because `device_count={"GPU": 0}` kept it off the GPU; for '
-    f"the NPU write `config={WRAPPER}(run_config=…)`"
-)
 
 
 @on_file
@@ -66,8 +63,8 @@ def _configured(call: Call, file: File) -> Iterator[Finding]:
         yield _with_new_config(call, file)
     elif is_npu_run_config(file, config):
         return
-    elif file.options.adapter == "explicit" and is_kept_on_host(file, config):
-        yield Finding(call, Outcome.BY_HAND, _ON_HOST)
+    elif stays_on_host(file, config):
+        yield Finding(call, Outcome.BY_HAND, STAYS_ON_HOST)
     else:
         edits = wrap_run_config(file, config)
         yield Finding(call, Outcome.CHANGED, _MESSAGE, edits, (WRAPPER_IMPORT,))

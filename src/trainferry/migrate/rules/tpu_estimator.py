@@ -9,7 +9,8 @@ ignored would mislead; it has to be false when the program runs.
     +estimator = tf.contrib.tpu.TPUEstimator(model_fn=model_fn, config=npu_run_config_init(run_config=run_config), use_tpu=False, eval_on_tpu=False, export_to_tpu=False)
 
 By hand: `use_tpu=FLAGS.use_tpu`, which is only worth knowing where the flag is False by default,
-and calls with `*args` or `**options`.
+calls with `*args` or `**options`, and Estimators whose sessions do without GPUs
+(`device_count={"GPU": 0}`), which may be meant for the host.
 
 Source: Ascend TF Adapter 1.x migration guide, Estimator; npu_bridge/npu_init.py,
 `npu_run_config_init`.
@@ -25,10 +26,12 @@ from trainferry.migrate.file import File
 from trainferry.migrate.find import Call
 from trainferry.migrate.rule import Concern, Finding, Outcome, Spot, on_call
 from trainferry.migrate.rules._estimators import (
+    STAYS_ON_HOST,
     TPU_ESTIMATORS,
     WRAPPER,
     WRAPPER_IMPORT,
     is_npu_run_config,
+    stays_on_host,
     wrap_run_config,
 )
 from trainferry.migrate.rules._host_sessions import is_in_test
@@ -40,7 +43,7 @@ _FLAGS = tuple(
     for module in ("tf.flags", "tf.app.flags", "absl.flags")
     for name in ("DEFINE_bool", "DEFINE_boolean")
 )
-_MESSAGE = "an ordinary Estimator, without a TPU, whose sessions run on the NPU"
+_WITHOUT_TPU = "an ordinary Estimator, without a TPU"
 
 
 @on_call(*TPU_ESTIMATORS)
@@ -55,11 +58,15 @@ def tpu_estimator(call: Call, file: File) -> Iterator[Finding]:
     config = call.argument(2, "config")
     edits = [*_switched_off(call)]
     imports: tuple[str, ...] = ()
-    if config is not None and not is_npu_run_config(file, config):
+    stays = config is not None and stays_on_host(file, config)
+    if config is not None and not stays and not is_npu_run_config(file, config):
         edits += wrap_run_config(file, config)
         imports = (WRAPPER_IMPORT,)
     if edits:
-        yield Finding(call, Outcome.CHANGED, _MESSAGE, tuple(edits), imports)
+        message = _WITHOUT_TPU if stays else f"{_WITHOUT_TPU}, whose sessions run on the NPU"
+        yield Finding(call, Outcome.CHANGED, message, tuple(edits), imports)
+    if stays:
+        yield Finding(call, Outcome.BY_HAND, STAYS_ON_HOST)
     use_tpu = call.argument(4, "use_tpu")
     if use_tpu is not None and not isinstance(use_tpu, ast.Constant):
         message = f"`{file.text(use_tpu)}` must be false on an NPU host: start the program so"
