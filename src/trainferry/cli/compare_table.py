@@ -132,16 +132,15 @@ def _loss_verdict(curves: Curves) -> str:
     steps = curves.steps
     if not steps:
         return "losses: the journals have no step in common"
+    where = "the only step" if len(steps) == 1 else f"all {len(steps):,} steps"
+    where += " that both logged"
     if curves.first_different is None:
-        return (
-            f"losses: the very same numbers at all {counted(len(steps), 'step')} that both logged"
-        )
+        return f"losses: the very same numbers at {where}"
     if curves.first_apart is None:
         largest = max(map(curves.relative, steps))
         return (
-            f"losses: within {curves.tolerance:g} at all {counted(len(steps), 'step')} that both "
-            f"logged, apart by {largest:.2g} at most, first different at step "
-            f"{curves.first_different}"
+            f"losses: within {curves.tolerance:g} at {where}, apart by {largest:.2g} at most, "
+            f"first different at step {curves.first_different}"
         )
     step = curves.first_apart
     return (
