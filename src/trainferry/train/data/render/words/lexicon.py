@@ -45,7 +45,8 @@ _NOT_DRAWN = "no font has its characters"
 _WORDS_HINT = f"one word per line, 1 to {LONGEST} characters that the fonts can draw"
 _FONTS_HINT = (
     "pass --fonts FOLDER with a font that has these characters, for Chinese such as "
-    f"NotoSansSC-Regular.otf; files that end in {', '.join(FONT_ENDINGS)} are read"
+    "NotoSansCJK-Regular.ttc, on Debian in /usr/share/fonts/opentype/noto (fonts-noto-cjk); "
+    f"files that end in {', '.join(FONT_ENDINGS)} are read"
 )
 
 
