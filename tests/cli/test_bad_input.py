@@ -258,6 +258,9 @@ def test_what_is_advised_for_unknown_characters_keeps_every_word(
     words_file(tmp_path / "data", [word_record(text) for text in ("Éa", "ab", "né") * 4])
     command = ["data", "check", tmp_path / "data", "--recipe", "crnn_small", "--json"]
     assert json.loads(ferry(*command).out)["kept"] == 4
+    early = ferry(*command, "--set", "task.alphabet_from=data")
+    assert early.code == 1
+    assert f"`trainferry data alphabet {tmp_path / 'data'} --case lower`" in early.err
     assert ferry("data", "alphabet", tmp_path / "data", "--case", "lower").code == 0
     found = json.loads(ferry(*command, "--set", "task.alphabet_from=data").out)
     assert (found["kept"], found["total"]) == (12, 12)

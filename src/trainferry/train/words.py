@@ -12,7 +12,7 @@ from torch import nn
 from trainferry.errors import DataError, RecordError
 from trainferry.train.data.synthetic import SyntheticSource
 from trainferry.train.data.tfrecord import find_records, has_records
-from trainferry.train.data.words.alphabet import Alphabet, read_alphabet
+from trainferry.train.data.words.alphabet import ORD_MAP, Alphabet, find_ord_map, read_alphabet
 from trainferry.train.data.words.check import check_words, require_enough
 from trainferry.train.data.words.records import WordRecords
 from trainferry.train.data.words.source import WordSource
@@ -28,8 +28,16 @@ _PLACEHOLDERS = "".join(map(chr, range(0x4E00, 0x4E00 + 5824)))
 
 def complete(recipe: Recipe, data: Path) -> Recipe:
     """Put the characters of the data into the recipe, where the recipe leaves them open."""
-    if _task(recipe).alphabet_from == "recipe":
+    task = _task(recipe)
+    if task.alphabet_from == "recipe":
         return recipe
+    if data.is_dir() and find_ord_map(data) is None:
+        raise DataError(
+            f"`{data}` has no {ORD_MAP}, and `{recipe.name}` takes its characters from there",
+            hint="take them from the labels: "
+            f"`trainferry data alphabet {data} --case {task.case}`; "
+            f"records of class numbers need the {ORD_MAP} that was made with them",
+        )
     return _with_alphabet(recipe, read_alphabet(data).characters)
 
 

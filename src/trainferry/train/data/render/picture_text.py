@@ -63,6 +63,7 @@ def _system_fonts() -> Iterator[Font]:
 @cache
 def _usable_fonts(folder: Path) -> tuple[Font, ...]:
     try:
-        return tuple(find_fonts(folder)[0])
+        found, _ = find_fonts(folder)
     except DataError:
         return ()  # a machine without fonts
+    return tuple(sorted(found, key=lambda font: "regular" not in font.name.lower()))

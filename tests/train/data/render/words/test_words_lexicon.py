@@ -33,6 +33,14 @@ def test_lengths_are_those_of_signs(texts: list[Text]) -> None:
     assert max(lengths) > 14
 
 
+def test_words_in_other_scripts_get_no_english_ending() -> None:
+    lexicon = Lexicon(("北京大学", "Straße"))
+    texts = [lexicon.draw(Dice(0, "train", index)) for index in range(1000)]
+    assert {text.label for text in texts if text.label[0] == "北"} == {"北京大学"}
+    assert any(text.drawn == "北京大学." for text in texts)
+    assert any(text.drawn.lower().endswith("e's") for text in texts)
+
+
 def test_capitals_are_most_frequent(texts: list[Text]) -> None:
     upper = sum(text.label.isupper() for text in texts) / len(texts)
     lower = sum(text.label.islower() for text in texts) / len(texts)

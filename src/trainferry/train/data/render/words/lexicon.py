@@ -261,7 +261,7 @@ def _punctuated(word: str, dice: Dice) -> str:
     if not dice.chance(_PUNCTUATED):
         return word
     kind = dice.fraction()
-    if kind < 0.2 and len(word) > 2:
+    if kind < 0.2 and len(word) > 2 and word[-1].isascii():
         drawn = word + ("'S" if word.isupper() else "'s")
     elif kind < 0.3:
         drawn = f'"{word}"' if dice.chance(0.5) else f"({word})"
