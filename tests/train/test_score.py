@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainferry.errors import UsageError
+from trainferry.train.recipe.read import read_recipe
 from trainferry.train.scores import words as score_module
 from trainferry.train.scores.mistakes import Mistakes, align
+from trainferry.train.scores.run import find_protocol
 from trainferry.train.scores.words import (
     PROTOCOLS,
     WordScore,
@@ -234,3 +236,21 @@ def test_mistakes_of_two_parts_add_up() -> None:
     assert one.confused() == whole.confused()
     assert one.characters() == whole.characters()
     assert {word for word, _ in one.worst_words()} == {"cat", "dog", "cow"}
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "asked", "name"),
+    [
+        ("0123456789abc", None, "alnum36"),
+        ("abcABC!", None, "alnum36"),
+        ("口出ab", None, "exact"),
+        ("口出ab", "alnum36", "alnum36"),
+        ("0123456789abc", "exact", "exact"),
+    ],
+)
+def test_the_usual_protocol_counts_the_characters_of_a_run(
+    alphabet: str, asked: str | None, name: str
+) -> None:
+    protocol = find_protocol(read_recipe("crnn_small", [f'task.alphabet="{alphabet}"']), asked)
+    assert protocol is not None
+    assert protocol.name == name

@@ -45,8 +45,8 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--all", action="store_true", help="score every checkpoint")
     parser.add_argument(
         "--protocol",
-        help="of words: what counts as right: alnum36 (unless given), alnum36-min3, exact, zoo "
-        "or zoo-synth90k",
+        help="of words: what counts as right: alnum36 (usual for Latin letters), alnum36-min3, "
+        "exact (usual for other scripts), zoo or zoo-synth90k",
     )
     parser.add_argument(
         "--per-class",

@@ -29,8 +29,6 @@ from trainferry.train.run_folder import saved_recipe
 from trainferry.train.scores.evaluate import evaluate
 from trainferry.train.scores.words import Protocol, choose_protocol
 
-USUAL_PROTOCOL = "alnum36"
-
 
 @dataclass(frozen=True)
 class CheckpointScore:
@@ -70,7 +68,7 @@ def score_checkpoint(
 def find_protocol(recipe: Recipe, asked: str | None) -> Protocol | None:
     """Return how words are scored, as asked or as usual; photographs have no protocol."""
     if isinstance(recipe.task, RecogniseRecipe):
-        return choose_protocol(asked or USUAL_PROTOCOL)
+        return choose_protocol(asked or _usual_protocol(recipe.task.alphabet))
     if isinstance(recipe.task, SpellRecipe):
         return choose_protocol(asked or "exact")
     if asked is not None:
@@ -79,6 +77,11 @@ def find_protocol(recipe: Recipe, asked: str | None) -> Protocol | None:
             hint="leave --protocol out: every photograph counts, by top-1 and top-5",
         )
     return None
+
+
+def _usual_protocol(alphabet: str) -> str:
+    """What most figures for scene text follow; it would leave out words of other scripts."""
+    return "alnum36" if alphabet.isascii() else "exact"
 
 
 def passes_over_data(path: Path) -> float | None:
