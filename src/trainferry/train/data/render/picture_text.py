@@ -66,4 +66,10 @@ def _usable_fonts(folder: Path) -> tuple[Font, ...]:
         found, _ = find_fonts(folder)
     except DataError:
         return ()  # a machine without fonts
-    return tuple(sorted(found, key=lambda font: "regular" not in font.name.lower()))
+    return tuple(sorted(found, key=_rank))
+
+
+def _rank(font: Font) -> tuple[bool, bool]:
+    """Regular fonts first; of collections for several languages, the Chinese forms first."""
+    family, _ = ImageFont.truetype(str(font.path), 10, font.face).getname()
+    return "regular" not in font.name.lower(), not (family or "").endswith(" SC")
