@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,13 @@ def test_a_font_is_found_inside_a_collection(
     assert isinstance(font, ImageFont.FreeTypeFont)
     assert font.getname() == ImageFont.truetype(str(rich.path)).getname()
     assert drawable("ß") == "ß"
+
+
+def test_regular_fonts_come_before_others(tmp_path: Path) -> None:
+    for name in ("A-Bold.woff", "B-Regular.woff", "C-Light.woff"):
+        shutil.copy(bundled_fonts()[0].path, tmp_path / name)
+    names = [font.name for font in picture_text._usable_fonts(tmp_path)]
+    assert names == ["B-Regular.woff", "A-Bold.woff", "C-Light.woff"]
 
 
 @pytest.mark.usefixtures("fonts_are_looked_for")
