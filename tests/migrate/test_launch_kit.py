@@ -46,6 +46,16 @@ def kit_of(tmp_path: Path, files: dict[str, bytes]) -> dict[str, str]:
 
 
 class TestEntries:
+    def test_programs_of_other_frameworks_are_none(self, tmp_path: Path) -> None:
+        start = b"\nif __name__ == '__main__':\n    hvd.init()\n"
+        files = {
+            "torch_train.py": b"import torch\nimport horovod.torch as hvd" + start,
+            "mx_train.py": b"import mxnet as mx\nfrom horovod import mxnet as hvd" + start,
+            "zz_train.py": b"import horovod.keras as hvd" + start,
+        }
+        found = [str(entry.path) for entry in migrated(make_project(tmp_path, files)).entries]
+        assert found == ["zz_train.py"]
+
     def test_programs_are_found_with_their_arguments(self, tmp_path: Path) -> None:
         files = {"train.py": TRAIN, "tools/eval_net.py": FLAGS, "net.py": b"import tensorflow\n"}
         migration = migrated(make_project(tmp_path, files))

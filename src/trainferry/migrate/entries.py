@@ -23,6 +23,7 @@ _READS = frozenset(("eval", "evaluate", "export", "predict", "test", "infer", "c
 _SHOWS = frozenset(("demo", "freeze", "generate", "inference", "sample", "tests", "visualize"))
 _INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 _LIBRARIES = frozenset(("tf", "tensorflow", "keras", "horovod", "npu_bridge", "tf_slim"))
+_OTHER_FRAMEWORKS = frozenset(("torch", "mxnet"))  # that Horovod serves, too
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,10 @@ def is_main_guard(test: ast.expr) -> bool:
 
 def _uses_tensorflow(file: File) -> bool:
     modules = _imported(file)
-    if any(module.partition(".")[0] in _LIBRARIES for module in modules):
+    roots = {module.partition(".")[0] for module in modules}
+    if roots & _LIBRARIES == {"horovod"} and roots & _OTHER_FRAMEWORKS:
+        return False
+    if roots & _LIBRARIES:
         return True
     stems = {module.rpartition(".")[2] for module in modules}
     return not stems.isdisjoint(file.project.once(_stems_with_tensorflow))
