@@ -199,6 +199,14 @@ def test_damaged_records_are_left_out_of_scores_and_told(
     assert "2 samples could not be read" in told.err
 
 
+def test_scores_as_json_show_characters_as_they_are(tmp_path: Path, ferry: Ferry) -> None:
+    run = make_run(tmp_path / "run", "task.alphabet=渡口码头")
+    write_records(tmp_path / "val_1.tfrecords", [word_record("渡口", draw_word("x"))])
+    told = ferry("evaluate", run, "--data", tmp_path, "--json", "--device", "cpu")
+    assert '"truth": "渡口"' in told.out
+    assert json.loads(told.out)["protocol"] == "exact"
+
+
 def zip_archive() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -250,6 +258,16 @@ def test_unknown_characters_are_counted(tmp_path: Path, ferry: Ferry) -> None:
     assert "dropped 4  unknown_character" in told.err
     assert "'né'" in told.err
     assert "-> take the characters from the labels" in told.err
+
+
+@pytest.mark.parametrize("case", ["lower", "keep"])
+def test_the_advice_for_unknown_characters_names_the_case_of_the_recipe(
+    case: str, tmp_path: Path, ferry: Ferry
+) -> None:
+    words_file(tmp_path / "data", [word_record(text) for text in ("Éa", "ab")])
+    command = ["data", "check", tmp_path / "data", "--recipe", "crnn_small"]
+    told = ferry(*command, "--set", f"task.case={case}")
+    assert f"`trainferry data alphabet DATA --case {case}`" in told.out
 
 
 def test_what_is_advised_for_unknown_characters_keeps_every_word(
