@@ -60,6 +60,7 @@ def run_words(arguments: argparse.Namespace) -> int:
         processes=arguments.processes,
         split=arguments.split,
         style=arguments.style,
+        lines=arguments.lines,
     )
     if arguments.check_sheet:  # first: whoever looks at it need not wait for the rest
         write_check_sheet(replace(options, count=min(options.count, 100)), arguments.check_sheet)
@@ -192,6 +193,11 @@ def _add_words(commands: Subparsers) -> None:
     parser.add_argument("--seed", type=int, default=0, help="other seeds give other pictures")
     parser.add_argument("--fonts", type=Path, help="folder of fonts, instead of the bundled ones")
     parser.add_argument("--words", type=Path, help="word list, instead of the bundled one")
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="the list has lines of text: draw and label them as they are written",
+    )
     parser.add_argument("--split", default="train", help="train, val or test")
     parser.add_argument(
         "--style", choices=("street", "plain"), default="street", help="as photographed, or tidy"
