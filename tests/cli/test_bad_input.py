@@ -270,6 +270,19 @@ def test_the_advice_for_unknown_characters_names_the_case_of_the_recipe(
     assert f"`trainferry data alphabet DATA --case {case}`" in told.out
 
 
+def test_characters_that_nobody_sees_are_told(tmp_path: Path, ferry: Ferry) -> None:
+    words_file(
+        tmp_path / "data", [word_record(text) for text in ("渡\u200b口", "码\u3000头", "a b")]
+    )
+    assert "\n ab<U+200B><U+3000>口" in ferry("data", "alphabet", tmp_path / "data").out
+    told = ferry("data", "check", tmp_path / "data", "--recipe", "crnn_cn")
+    assert "that nobody sees, learnt like any other: <U+200B> (1), <U+3000> (1);" in told.out
+    words_file(tmp_path / "plain", [word_record("渡口 a")])
+    ferry("data", "alphabet", tmp_path / "plain")
+    told = ferry("data", "check", tmp_path / "plain", "--recipe", "crnn_cn")
+    assert "nobody sees" not in told.out
+
+
 def test_what_is_advised_for_unknown_characters_keeps_every_word(
     tmp_path: Path, ferry: Ferry
 ) -> None:

@@ -148,6 +148,7 @@ def _usual_recipe(arguments: argparse.Namespace) -> str:
 
 
 def run_alphabet(arguments: argparse.Namespace) -> int:
+    from trainferry.train.data.check_texts import show_characters
     from trainferry.train.data.words.alphabet import Alphabet, add_alphabet
     from trainferry.train.data.words.check import find_characters
 
@@ -155,7 +156,7 @@ def run_alphabet(arguments: argparse.Namespace) -> int:
     folder = arguments.source / "char_dict"
     add_alphabet(Alphabet(characters), arguments.source)
     facts = {"folder": str(folder), "characters": characters, "classes": len(characters) + 1}
-    shown = characters if len(characters) <= 100 else characters[:100] + " …"
+    shown = show_characters(characters[:100]) + " …" * (len(characters) > 100)
     print_result(
         arguments,
         facts,
