@@ -199,6 +199,14 @@ def test_damaged_records_are_left_out_of_scores_and_told(
     assert "2 samples could not be read" in told.err
 
 
+def test_scores_as_json_show_characters_as_they_are(tmp_path: Path, ferry: Ferry) -> None:
+    run = make_run(tmp_path / "run", "task.alphabet=渡口码头")
+    write_records(tmp_path / "val_1.tfrecords", [word_record("渡口", draw_word("x"))])
+    told = ferry("evaluate", run, "--data", tmp_path, "--json", "--device", "cpu")
+    assert '"truth": "渡口"' in told.out
+    assert json.loads(told.out)["protocol"] == "exact"
+
+
 def zip_archive() -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -250,6 +258,29 @@ def test_unknown_characters_are_counted(tmp_path: Path, ferry: Ferry) -> None:
     assert "dropped 4  unknown_character" in told.err
     assert "'né'" in told.err
     assert "-> take the characters from the labels" in told.err
+
+
+@pytest.mark.parametrize("case", ["lower", "keep"])
+def test_the_advice_for_unknown_characters_names_the_case_of_the_recipe(
+    case: str, tmp_path: Path, ferry: Ferry
+) -> None:
+    words_file(tmp_path / "data", [word_record(text) for text in ("Éa", "ab")])
+    command = ["data", "check", tmp_path / "data", "--recipe", "crnn_small"]
+    told = ferry(*command, "--set", f"task.case={case}")
+    assert f"`trainferry data alphabet DATA --case {case}`" in told.out
+
+
+def test_characters_that_nobody_sees_are_told(tmp_path: Path, ferry: Ferry) -> None:
+    words_file(
+        tmp_path / "data", [word_record(text) for text in ("渡\u200b口", "码\u3000头", "a b")]
+    )
+    assert "\n ab<U+200B><U+3000>口" in ferry("data", "alphabet", tmp_path / "data").out
+    told = ferry("data", "check", tmp_path / "data", "--recipe", "crnn_cn")
+    assert "that nobody sees, learnt like any other: <U+200B> (1), <U+3000> (1);" in told.out
+    words_file(tmp_path / "plain", [word_record("渡口 a")])
+    ferry("data", "alphabet", tmp_path / "plain")
+    told = ferry("data", "check", tmp_path / "plain", "--recipe", "crnn_cn")
+    assert "nobody sees" not in told.out
 
 
 def test_what_is_advised_for_unknown_characters_keeps_every_word(

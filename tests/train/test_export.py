@@ -55,6 +55,14 @@ def test_file_says_what_the_network_says(tiny_run: Path, tmp_path: Path) -> None
     assert (tmp_path / "tiny.onnx").stat().st_size == exported.file_bytes
 
 
+def test_words_that_the_network_cannot_spell_are_not_counted_as_read_wrong(tmp_path: Path) -> None:
+    chinese = opened(make_run(tmp_path / "run", "task.alphabet=渡口码头"))
+    exported = export_compared(chinese, tmp_path / "net.onnx", made_samples(chinese))
+    assert exported.comparison.right is None
+    assert "letters that its alphabet has not" in exported.summary()
+    assert "read right by both" not in exported.summary()
+
+
 @pytest.mark.parametrize(
     "sets",
     [

@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         comparison_picture(comparison, names, arguments.plot)
         print(f"drew {arguments.plot}", file=sys.stderr)
     if arguments.json:
-        print(json.dumps(comparison.to_json(), indent=1, default=str))
+        print(json.dumps(comparison.to_json(), indent=1, default=str, ensure_ascii=False))
     else:
         print_comparison(comparison)
     return 1 if comparison.parts else 0

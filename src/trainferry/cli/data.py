@@ -60,6 +60,7 @@ def run_words(arguments: argparse.Namespace) -> int:
         processes=arguments.processes,
         split=arguments.split,
         style=arguments.style,
+        lines=arguments.lines,
     )
     if arguments.check_sheet:  # first: whoever looks at it need not wait for the rest
         write_check_sheet(replace(options, count=min(options.count, 100)), arguments.check_sheet)
@@ -147,6 +148,7 @@ def _usual_recipe(arguments: argparse.Namespace) -> str:
 
 
 def run_alphabet(arguments: argparse.Namespace) -> int:
+    from trainferry.train.data.check_texts import show_characters
     from trainferry.train.data.words.alphabet import Alphabet, add_alphabet
     from trainferry.train.data.words.check import find_characters
 
@@ -154,7 +156,7 @@ def run_alphabet(arguments: argparse.Namespace) -> int:
     folder = arguments.source / "char_dict"
     add_alphabet(Alphabet(characters), arguments.source)
     facts = {"folder": str(folder), "characters": characters, "classes": len(characters) + 1}
-    shown = characters if len(characters) <= 100 else characters[:100] + " …"
+    shown = show_characters(characters[:100]) + " …" * (len(characters) > 100)
     print_result(
         arguments,
         facts,
@@ -192,6 +194,11 @@ def _add_words(commands: Subparsers) -> None:
     parser.add_argument("--seed", type=int, default=0, help="other seeds give other pictures")
     parser.add_argument("--fonts", type=Path, help="folder of fonts, instead of the bundled ones")
     parser.add_argument("--words", type=Path, help="word list, instead of the bundled one")
+    parser.add_argument(
+        "--lines",
+        action="store_true",
+        help="the list has lines of text: draw and label them as they are written",
+    )
     parser.add_argument("--split", default="train", help="train, val or test")
     parser.add_argument(
         "--style", choices=("street", "plain"), default="street", help="as photographed, or tidy"

@@ -93,7 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"note: {note}", file=sys.stderr)
     if arguments.json:
         rule = {} if protocol is None else {"protocol": protocol.name, "rule": protocol.rule}
-        print(json.dumps({**rule, "rows": rows, "cpu_operators": on_cpu}, indent=1))
+        facts = {**rule, "rows": rows, "cpu_operators": on_cpu}
+        print(json.dumps(facts, indent=1, ensure_ascii=False))
     elif protocol is not None:
         _print_lines(word_table(rows))
         if not arguments.all and rows[0]["confused"]:

@@ -139,7 +139,7 @@ def _print_result(arguments: argparse.Namespace, built: Run, ended: Ended) -> No
         "cpu_operators": ended.cpu_operators,
     }
     if arguments.json:
-        print(json.dumps(result, indent=1))
+        print(json.dumps(result, indent=1, ensure_ascii=False))
     else:
         best = "" if built.best_score is None else f", best score {built.best_score:.2%}"
         print(f"{built.folder}: {counted(ended.step, 'step')}{best}")

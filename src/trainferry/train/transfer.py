@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from trainferry.counted import counted
 from trainferry.errors import CheckpointError, UsageError
 from trainferry.train.averaging import WeightAverage
 from trainferry.train.checkpoint import load_weights
@@ -41,6 +42,8 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     loaded: dict[str, Tensor] = {}
     left: list[tuple[str, str]] = []
     other_classes = _classes_of(origin) not in (None, classes_in(run.recipe))
+    shared = _shared_characters(origin, run.recipe) if other_classes else {}
+    notes = _notes(run.recipe, origin)
     given, not_given, expected = _weights_in(origin, run)
     _check_patterns(exclude, given)
     for name, value in given.items():
@@ -48,6 +51,11 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
             left.append((name, "the network has no such weight"))
         elif any(fnmatchcase(name, pattern) for pattern in exclude):
             left.append((name, "excluded"))
+        elif shared and is_head(name) and own[name].shape[1:] == value.shape[1:]:
+            loaded[name] = own[name].clone()
+            loaded[name][list(shared)] = value[list(shared.values())].to(own[name])
+            those = f"{len(shared) - 1:,} of {counted(len(own[name]) - 1, 'character')}"
+            notes += (f"{name}: {those} were known there, and keep their weights",)
         elif own[name].shape != value.shape:
             shapes = f"{tuple(value.shape)} there, {tuple(own[name].shape)} here"
             left.append((name, f"its shape is {shapes}"))
@@ -67,7 +75,7 @@ def transfer_weights(run: Run, origin: Path, exclude: Sequence[str]) -> Transfer
     run.network.load_state_dict({**own, **loaded})
     if run.average is not None:
         run.average = WeightAverage(run.network, run.average.decay)
-    return Transfer(tuple(loaded), tuple(left), _notes(run.recipe, origin))
+    return Transfer(tuple(loaded), tuple(left), notes)
 
 
 def _check_patterns(exclude: Sequence[str], names: Collection[str]) -> None:
@@ -102,6 +110,23 @@ def _notes(recipe: Recipe, origin: Path) -> tuple[str, ...]:
         for key, (was, now) in recipe_differences(found, recipe).items()
         if key in _VALUES
     )
+
+
+def _shared_characters(origin: Path, recipe: Recipe) -> dict[int, int]:
+    """Return where the characters that two CTC networks know stand here, and where there.
+
+    The blank, which is last, goes with them. Nothing shared is an empty dictionary.
+    """
+    found = _recipe_of(origin)
+    if found is None:
+        return {}
+    old, new = found.task, recipe.task
+    if not isinstance(old, RecogniseRecipe) or not isinstance(new, RecogniseRecipe):
+        return {}
+    here, there = new.alphabet, old.alphabet
+    known = {character: place for place, character in enumerate(there)}
+    shared = {place: known[one] for place, one in enumerate(here) if one in known}
+    return shared | {len(here): len(there)} if shared else {}
 
 
 def classes_in(recipe: Recipe) -> Sequence[str]:

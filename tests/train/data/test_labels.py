@@ -198,6 +198,13 @@ def test_a_label_file_in_utf16_is_refused_with_the_command_that_turns_it(
     assert f"iconv -f UTF-16 -t UTF-8 {tmp_path / name}" in told.value.hint
 
 
+def test_a_label_file_in_utf16_is_found_among_the_pictures(tmp_path: Path) -> None:
+    content = "图像/a.jpg\t中文\n图像/b.jpg\t码头\n"
+    (tmp_path / "rec_gt_train.txt").write_bytes(content.encode("utf-16"))
+    with pytest.raises(DataError, match="is UTF-16"):
+        find_labels(tmp_path)
+
+
 def test_lines_may_end_as_those_of_old_macs(tmp_path: Path) -> None:
     assert _read(tmp_path, "a.jpg\tone\rb.jpg\ttwo\r") == [("a.jpg", "one"), ("b.jpg", "two")]
 

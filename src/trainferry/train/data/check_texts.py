@@ -90,11 +90,26 @@ def summarise_texts(
         )
         if check.lengths.get(0):
             lines.append(f"empty {noun}s, where nothing is to be read: {check.lengths[0]:,}")
+        unseen = sorted(one for one in check.characters if not one.isprintable())
+        if unseen:
+            told = ", ".join(
+                f"{show_characters(one)} ({check.characters[one]:,})" for one in unseen
+            )
+            lines.append(
+                f"characters that nobody sees, learnt like any other: {told}; take them out of "
+                f"the {noun}s, or write a space"
+            )
         if check.never_seen:
-            shown, rest = check.never_seen[:_SHOWN], len(check.never_seen) - _SHOWN
+            shown = show_characters(check.never_seen[:_SHOWN])
+            rest = len(check.never_seen) - _SHOWN
             more = f" and {rest} more" if rest > 0 else ""
             lines.append(f"never seen in a {noun}: {shown}{more}")
     return "\n".join(lines)
+
+
+def show_characters(characters: str) -> str:
+    """Write characters side by side, and as codes those that could not be seen there."""
+    return "".join(one if one.isprintable() else f"<U+{ord(one):04X}>" for one in characters)
 
 
 def quote_text(text: str) -> str:

@@ -93,12 +93,14 @@ def _rendered_words(facts: WordFacts) -> Samples:
             0, 256, (MADE_WORDS, facts.height, facts.width, 3), np.uint8
         )
         return Samples(list(dots), f"random dots, no words ({error})")
+    pictures = [facts.prepare(word.picture) for word in words]
     texts = [word.text.label for word in words]
-    return Samples(
-        [facts.prepare(word.picture) for word in words],
-        "words rendered for this",
-        [text.lower() if facts.case == "lower" else text for text in texts],
-    )
+    texts = [text.lower() if facts.case == "lower" else text for text in texts]
+    if not set(facts.alphabet).issuperset("".join(texts)):
+        return Samples(
+            pictures, "Latin words rendered for this, with letters that its alphabet has not"
+        )
+    return Samples(pictures, "words rendered for this", texts)
 
 
 def _rendered_signs(facts: SignFacts) -> Samples:

@@ -43,7 +43,8 @@ REASONS = {
 _ADVICE = {
     "too_long": "use a wider picture or a larger `max_length` in the recipe, or shorter words",
     "unknown_character": "take the characters from the labels: `trainferry data alphabet DATA "
-    "--case lower`, then --set task.alphabet_from=data; --case is that of task.case",
+    "--case {case}`, then --set task.alphabet_from=data; characters that only val or test have "
+    "cannot be learnt",
     "empty": "give every picture a text; these records hold none",
     "unreadable_picture": "make the records again from whole pictures",
     "corrupt_record": "copy or make the record files again; these are damaged",
@@ -54,10 +55,15 @@ _PICTURE_CHUNK = 1_000
 
 @dataclass
 class WordCheck(TextReport):
-    """Counts of kept and dropped records, and statistics of the kept labels."""
+    """Counts of kept and dropped records, and statistics of the kept labels in their `case`."""
+
+    case: Case = "lower"
 
     def summary(self) -> str:
-        return summarise_texts(self, REASONS, _ADVICE, "label")
+        return summarise_texts(self, REASONS, self.advice(), "label")
+
+    def advice(self) -> dict[str, str]:
+        return {reason: text.format(case=self.case) for reason, text in _ADVICE.items()}
 
     def to_json(self) -> dict[str, Any]:
         return texts_to_json(self)
@@ -81,7 +87,7 @@ def check_words(
     spans = [(start, min(start + size, total)) for start in range(0, total, size)]
     dropped, examples = count_damage(records.damage, "corrupt_record", REASONS)
     known = total + len(records.damage)
-    check = WordCheck(known, np.empty(0, np.int64), dropped, examples)
+    check = WordCheck(known, np.empty(0, np.int64), dropped, examples, case=records.case)
     parts = map_in_processes(_check_span, spans, processes, _prepare, (records, limits))
     add_parts(check, parts, records.alphabet.characters, total, progress)
     return check
@@ -120,7 +126,7 @@ def find_characters(folder: Path, split: str, case: Case) -> str:
 
 def require_enough(check: WordCheck, minimum_share: float) -> None:
     """Raise DataError with the main reason when too few records are left to train on."""
-    require_share(check, minimum_share, REASONS, _ADVICE)
+    require_share(check, minimum_share, REASONS, check.advice())
 
 
 @dataclass(frozen=True)

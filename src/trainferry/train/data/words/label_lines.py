@@ -13,13 +13,18 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read_head(path: Path) -> list[str]:
-    """Return the first lines, as far as they matter to tell the form."""
+    """Return the first lines, as far as they matter to tell the form.
+
+    Lines in UTF-16 are understood here, so that the file is found, and refused with the reason.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(_HEAD_BYTES)
             more = bool(file.read(1))
     except OSError as error:
         raise _unreadable(path, error) from error
+    if data.startswith(_UTF16):
+        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     lines = [line.decode("utf-8", "replace") for line in _split(data)]
     whole = lines[:-1] if more and len(lines) > 1 else lines
     return [line.removesuffix("\r") for line in whole if line.strip()]

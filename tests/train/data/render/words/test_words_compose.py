@@ -5,9 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trainferry.train.data.render.words.compose import LEAST_CONTRAST, WIDEST, Composer, WordPicture
+from trainferry.train.data.render.words.compose import (
+    LEAST_CONTRAST,
+    WIDEST,
+    WIDEST_LINE,
+    Composer,
+    WordPicture,
+)
 from trainferry.train.data.render.words.fonts import bundled_fonts, open_typeface
-from trainferry.train.data.render.words.lexicon import Lexicon
+from trainferry.train.data.render.words.lexicon import Lexicon, Lines
 
 pytest.importorskip("cv2")
 
@@ -75,3 +81,15 @@ def test_no_end_of_a_word_is_turned_over(words: list[WordPicture]) -> None:
         corners = word.look.warp.corners
         assert corners[1] - corners[7] < 0.51
         assert corners[3] - corners[5] < 0.51
+
+
+def test_long_lines_keep_their_height() -> None:
+    lines = Lines(["Trains are ferried over the water", "MWMWMWMWMWMWMWMWMWMWMWMWMWMWMWMW"])
+    shapes = [
+        Composer(3, "train", lines, bundled_fonts(), style).compose(index).picture.shape
+        for style in ("street", "plain")
+        for index in range(100)
+    ]
+    assert all(13 <= height <= 40 for height, _, _ in shapes)
+    assert all(width <= WIDEST_LINE for _, width, _ in shapes)
+    assert sum(width > 1.5 * WIDEST for _, width, _ in shapes) > 50

@@ -10,7 +10,14 @@ import pytest
 from trainferry.errors import DataError
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.render.words.fonts import FONT_ENDINGS
-from trainferry.train.data.render.words.lexicon import LONGEST, Lexicon, Text, read_words
+from trainferry.train.data.render.words.lexicon import (
+    LONGEST,
+    LONGEST_LINE,
+    Lexicon,
+    Lines,
+    Text,
+    read_words,
+)
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +116,24 @@ def test_accents_written_as_signs_of_their_own_stay_in_the_label(tmp_path: Path)
     path = tmp_path / "words.txt"
     path.write_text("cafe\u0301\n", encoding="utf-8")
     assert read_words(path, lambda _: True).words == ("caf\u00e9",)
+
+
+def test_white_space_that_no_font_has_is_drawn_as_a_space(tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("渡口\u3000码头\nno\u00a0 parking\n", encoding="utf-8")
+    read = read_words(path, lambda text: text.isalpha())
+    assert read.words == ("渡口 码头", "no parking")
+
+
+def test_lines_may_be_longer_than_words_and_hold_signs_alone(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text(f"……\n{'渡' * LONGEST_LINE}\n{'渡' * (LONGEST_LINE + 1)}\n", encoding="utf-8")
+    read = read_words(path, lambda _: True, whole=True)
+    assert read.words == ("……", "渡" * LONGEST_LINE)
+    assert read.left_out["too long"] == 1
+
+
+def test_lines_are_drawn_and_labelled_as_they_are_written() -> None:
+    lines = ("你好，世界！", "iPhone 手机", "（免费）停车")
+    drawn = {Lines(lines).draw(Dice(0, "lines", index)) for index in range(200)}
+    assert drawn == {Text(line, line) for line in lines}

@@ -83,6 +83,21 @@ def test_own_fonts_and_words_are_used_and_the_unusable_are_told(tmp_path: Path) 
     assert "broken.ttf" in report.summary()
 
 
+def test_labels_of_lines_are_the_lines(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("Mind the gap, please!\n(free) WiFi\n", encoding="utf-8")
+    options = WordsOptions(count=12, words=lines, lines=True, processes=1)
+    records = RecordFile(render_words(options, tmp_path, silent).files[0])
+    labels = {parse_example(records[number])["image/text"][0] for number in range(12)}
+    assert labels == {b"Mind the gap, please!", b"(free) WiFi"}
+
+
+def test_lines_need_a_list_of_them(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no lines of text") as caught:
+        render_words(WordsOptions(count=1, lines=True), tmp_path, silent)
+    assert "--words" in str(caught.value.hint)
+
+
 def test_every_font_of_a_collection_is_used(tmp_path: Path) -> None:
     files = tmp_path / "fonts"
     files.mkdir()

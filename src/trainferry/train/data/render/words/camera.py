@@ -118,8 +118,11 @@ def _noise_bank() -> npt.NDArray[np.float32]:
 def _noise(shape: tuple[int, ...], camera: Camera, dice: Dice) -> Canvas:
     bank = _noise_bank()
     top = dice.whole(0, _NOISE_SIZE - shape[0])
-    left = dice.whole(0, _NOISE_SIZE - shape[1])
-    piece = bank[top : top + shape[0], left : left + shape[1]]
+    piece = bank[top : top + shape[0]]
+    if shape[1] > _NOISE_SIZE:
+        piece = np.tile(piece, (1, 1 + shape[1] // _NOISE_SIZE, 1))
+    left = dice.whole(0, piece.shape[1] - shape[1])
+    piece = piece[:, left : left + shape[1]]
     if camera.noise_grey:
         piece = piece[..., :1]
     return piece * np.float32(camera.noise)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Literal
 
@@ -16,7 +16,7 @@ from trainferry.train.data.render.words.colours import any_colour, difference
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.render.words.fonts import Font, Mask, Typeface, open_typeface
 from trainferry.train.data.render.words.glyphs import draw_line
-from trainferry.train.data.render.words.lexicon import Lexicon, Text
+from trainferry.train.data.render.words.lexicon import Lexicon, Lines, Text
 from trainferry.train.data.render.words.look import Look, clearer, draw_look, draw_plain_look
 from trainferry.train.data.render.words.paint import Canvas, Colour, build_layers, lay_on
 from trainferry.train.data.render.words.warp import (
@@ -25,6 +25,7 @@ from trainferry.train.data.render.words.warp import (
     Matrix,
     bend_layers,
     crop_matrix,
+    level,
     move_points,
     text_matrix,
     warp_layers,
@@ -34,6 +35,9 @@ Style = Literal["street", "plain"]
 """Words as photographs show them, or easy ones for a first try."""
 
 WIDEST = 320
+WIDEST_LINE = 1280
+"""Lines of Chinese are that wide: made narrower, they would lose height, which readers do not."""
+
 LEAST_CONTRAST = 19.0
 """Letters and their surroundings differ at least so much in a finished picture without noise."""
 
@@ -65,7 +69,7 @@ class Composer:
         self,
         seed: int,
         split: str,
-        lexicon: Lexicon,
+        lexicon: Lexicon | Lines,
         fonts: Sequence[Font],
         style: Style = "street",
     ) -> None:
@@ -74,6 +78,7 @@ class Composer:
         self._lexicon = lexicon
         self._fonts = [font for font in fonts if style == "street" or font.style in _PLAIN_FONTS]
         self._style = style
+        self._whole_lines = isinstance(lexicon, Lines)
         self._sums = list(accumulate(font.weight for font in self._fonts))
 
     def compose(self, index: int) -> WordPicture:
@@ -84,13 +89,16 @@ class Composer:
         else:
             look = draw_look(dice, len(text.drawn), font.style)
         flat, box = self._write(text.drawn, typeface, look, dice)
+        widest = WIDEST
+        if self._whole_lines:
+            widest, look = WIDEST_LINE, replace(look, warp=level(look.warp, box))
         for _ in range(_TRIES):
-            picture, contrast = _render(flat, box, look, dice)
+            picture, contrast = _render(flat, box, look, widest, dice)
             if contrast >= LEAST_CONTRAST + 1.2 * look.camera.noise:
                 break
             look = clearer(look, dice)
         else:
-            picture, contrast = _render(flat, box, look, dice)
+            picture, contrast = _render(flat, box, look, widest, dice)
         return WordPicture(picture, text, font.name, look, contrast)
 
     def _choose(self, dice: Dice) -> tuple[Text, Font, Typeface]:
@@ -147,17 +155,17 @@ class Composer:
     def _neighbour(self, typeface: Typeface, look: Look, dice: Dice) -> Mask:
         for _ in range(4):
             other = self._lexicon.draw(dice).label
-            if typeface.draws(other):
+            if typeface.draws(other.replace(" ", "")):
                 return draw_line(other, typeface, look.letters, dice)
         return np.zeros((4, 4), np.uint8)
 
 
-def _render(flat: Mask, box: Box, look: Look, dice: Dice) -> tuple[Picture, float]:
+def _render(flat: Mask, box: Box, look: Look, widest: int, dice: Dice) -> tuple[Picture, float]:
     layers = build_layers(flat, look.paint)
     if look.warp.bend:
         layers, box = bend_layers(layers, box, look.warp.bend)
     lay, corners = text_matrix(box, look.warp)
-    crop, size = crop_matrix(corners, look.margins, look.camera.height, WIDEST)
+    crop, size = crop_matrix(corners, look.margins, look.camera.height, widest)
     matrix = crop @ lay
     seen = warp_layers(layers, matrix, size)
     scene = draw_ground(look.ground, size, dice)

@@ -16,6 +16,9 @@ from trainferry.train.data.render.words.fonts import FONT_ENDINGS
 LONGEST = 23
 """The longest word drawn: longer ones have too few columns per letter in a 100 pixel picture."""
 
+LONGEST_LINE = 32
+"""The longest line drawn: recipe `crnn_cn` reads so many characters in 280 pixels."""
+
 _FOLDER = Path(__file__).parent / "assets" / "words"
 
 _SHARES = {
@@ -42,7 +45,10 @@ _UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = "0123456789"
 
 _NOT_DRAWN = "no font has its characters"
-_WORDS_HINT = f"one word per line, 1 to {LONGEST} characters that the fonts can draw"
+_WORDS_HINT = (
+    f"one word per line, 1 to {LONGEST} characters that the fonts can draw; with --lines texts of "
+    f"up to {LONGEST_LINE}"
+)
 _FONTS_HINT = (
     "pass --fonts FOLDER with a font that has these characters, for Chinese such as "
     "NotoSansCJK-Regular.ttc, on Debian in /usr/share/fonts/opentype/noto (fonts-noto-cjk); "
@@ -52,7 +58,7 @@ _FONTS_HINT = (
 
 @dataclass(frozen=True)
 class Text:
-    """What is drawn, and its label: the letters and digits of it, in the case drawn."""
+    """What is drawn, and its label: of words the letters and digits, of lines all of it."""
 
     drawn: str
     label: str
@@ -106,6 +112,17 @@ class Lexicon:
         return first + dice.pick(("", "", "-", "-", "/", "&")) + second
 
 
+class Lines:
+    """Draws a user's texts as they are written: nothing changed, added or left out of the label."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+
+    def draw(self, dice: Dice) -> Text:
+        line = dice.pick(self._lines)
+        return Text(line, line)
+
+
 def read_groups() -> dict[str, list[str]]:
     """Return the bundled words by kind; kinds without a share of their own join the next one."""
     groups: dict[str, list[str]] = {kind: [] for kind in _SHARES}
@@ -124,8 +141,11 @@ def read_groups() -> dict[str, list[str]]:
     return groups
 
 
-def read_words(path: Path, drawable: Callable[[str], bool]) -> WordList:
-    """Read a user's words, one per line, and leave out those that cannot be drawn or labelled."""
+def read_words(path: Path, drawable: Callable[[str], bool], *, whole: bool = False) -> WordList:
+    """Read a user's words, one per line, and leave out those that cannot be drawn or labelled.
+
+    Labels of `whole` lines keep their punctuation, so that a line needs no letter or digit.
+    """
     try:
         # Composed: an accent by itself is no letter, and a label would lose it.
         lines = normalize("NFC", path.read_text(encoding="utf-8-sig")).split("\n")
@@ -140,10 +160,11 @@ def read_words(path: Path, drawable: Callable[[str], bool]) -> WordList:
         ) from error
     left_out = {"too long": 0, "no letter or digit": 0, _NOT_DRAWN: 0}
     words = []
-    for word in filter(None, (line.strip() for line in lines)):
-        if not any(map(str.isalnum, word)):
+    # White space of any kind is drawn as a space: fonts lack, for example, that of full width.
+    for word in filter(None, (" ".join(line.split()) for line in lines)):
+        if not whole and not any(map(str.isalnum, word)):
             left_out["no letter or digit"] += 1
-        elif len(word) > LONGEST:
+        elif len(word) > (LONGEST_LINE if whole else LONGEST):
             left_out["too long"] += 1
         elif not drawable(word.replace(" ", "")):
             left_out[_NOT_DRAWN] += 1

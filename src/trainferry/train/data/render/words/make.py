@@ -29,7 +29,7 @@ from trainferry.train.data.render.words.fonts import (
     find_fonts,
     open_typeface,
 )
-from trainferry.train.data.render.words.lexicon import Lexicon, read_words
+from trainferry.train.data.render.words.lexicon import Lexicon, Lines, read_words
 from trainferry.train.data.render.words.sheet import contact_sheet
 
 _RENDERER = "the word renderer"
@@ -37,7 +37,10 @@ _RENDERER = "the word renderer"
 
 @dataclass(frozen=True)
 class WordsOptions:
-    """What to render. The pictures depend on seed, split, fonts, words and style only."""
+    """What to render. The pictures depend on seed, split, fonts, words, lines and style only.
+
+    With `lines` the words are whole lines of text.
+    """
 
     count: int
     seed: int = 0
@@ -47,6 +50,7 @@ class WordsOptions:
     split: str = "train"
     shard: int = 10_000
     style: Style = "street"
+    lines: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +128,11 @@ class _Source:
     fonts: tuple[Font, ...]
     words: tuple[str, ...]
     style: Style
+    lines: bool
 
     def composer(self) -> Composer:
-        return Composer(self.seed, self.split, Lexicon(self.words), self.fonts, self.style)
+        lexicon = Lines(self.words) if self.lines else Lexicon(self.words)
+        return Composer(self.seed, self.split, lexicon, self.fonts, self.style)
 
     def drawing(self) -> Draw:
         composer = self.composer()
@@ -156,14 +162,18 @@ def _read_material(options: WordsOptions) -> _Material:
     words: tuple[str, ...] = ()
     left_out: dict[str, int] = {}
     if options.words is not None:
-        read = read_words(options.words, _drawable_by(fonts))
+        read = read_words(options.words, _drawable_by(fonts), whole=options.lines)
         words, left_out = read.words, read.left_out
+    elif options.lines:
+        raise DataError(
+            "the bundled words are no lines of text", hint="pass yours: --lines --words FILE"
+        )
     elif not _drawable_by(fonts)("ABCXYZabcxyz0189"):
         raise DataError(
             "no font has the Latin letters and digits of the bundled words",
             hint="add a Latin font, or pass a word list in the script of your fonts",
         )
-    source = _Source(options.seed, options.split, tuple(fonts), words, options.style)
+    source = _Source(options.seed, options.split, tuple(fonts), words, options.style, options.lines)
     return _Material(source, tuple(refused), left_out)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,9 @@ import numpy.typing as npt
 Layers = npt.NDArray[np.uint8]
 Points = npt.NDArray[np.float32]
 Matrix = npt.NDArray[np.float64]
+
+_WORD_SHAPE = 4.0
+"""How many times as wide as high a usual word is."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,11 @@ class Box:
             self.bottom + pad,
         )
         return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], np.float32)
+
+
+def level(warp: Warp, box: Box) -> Warp:
+    """Turn a long line less: its ends rise no higher than those of a word."""
+    return replace(warp, turn=warp.turn * min(1.0, _WORD_SHAPE * box.height / box.width))
 
 
 def bend_layers(layers: Layers, box: Box, bend: Bend) -> tuple[Layers, Box]:
