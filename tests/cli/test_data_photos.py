@@ -155,7 +155,7 @@ def test_options_of_the_other_kind_are_refused(tmp_path: Path) -> None:
         _run("folder", tree, "--to", tmp_path / "out", "--layout", "raw")
     (tree / "gt.tsv").write_text("cat/0.jpg\tword\n")
     with pytest.raises(UsageError, match="for class folders"):
-        _run("folder", tree, "--to", tmp_path / "out", "--validation", "0.5")
+        _run("folder", tree, "--to", tmp_path / "out", "--short-side", "99")
     with pytest.raises(SystemExit):
         _run("folder", tree, "--to", tmp_path / "out", "--validation", "1.5")
 

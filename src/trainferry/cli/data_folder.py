@@ -40,7 +40,7 @@ def add_folder(commands: Subparsers) -> None:
         type=share,
         default=0.0,
         metavar="SHARE",
-        help="of each class, put this share (such as 0.1) into the validation set",
+        help="put this share (such as 0.1) into the validation set, of photographs of each class",
     )
     parser.add_argument(
         "--names", type=Path, metavar="FILE", help="folder and class name on each line"
@@ -118,16 +118,20 @@ def _pack_words(arguments: argparse.Namespace, labels: LabelFile) -> int:
     from trainferry.train.data.words.folder import FolderOptions, pack_folder
     from trainferry.train.data.words.labels import LIST
 
-    if arguments.validation or arguments.names or arguments.short_side:
+    if arguments.names or arguments.short_side:
         raise UsageError(
-            "--validation, --names and --short-side are for class folders, and this folder has a "
+            "--names and --short-side are for class folders, and this folder has a "
             f"{labels.path.name}",
-            hint="leave them out; use --split for each set of words",
+            hint="leave them out",
         )
     if labels.path.name != LIST:
         print(labels.describe(), file=sys.stderr)
     options = FolderOptions(
-        arguments.split, arguments.layout or "encoded", arguments.processes, labels
+        arguments.split,
+        arguments.layout or "encoded",
+        arguments.processes,
+        labels,
+        arguments.validation,
     )
     with progress_bar("pictures") as progress:
         report = pack_folder(arguments.source, arguments.to, options, progress)

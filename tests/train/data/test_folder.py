@@ -55,6 +55,46 @@ def test_white_space_around_a_text_is_kept_and_told(tmp_path: Path) -> None:
     assert not pack_folder(source, tmp_path / "plain", FolderOptions()).notes
 
 
+def test_a_share_of_the_pictures_becomes_the_validation_set(tmp_path: Path) -> None:
+    source = _folder(tmp_path, "")
+    names = [f"{number}.jpg" for number in range(30)]
+    for name in names:
+        (source / name).write_bytes((source / "a.jpg").read_bytes())
+    lines = [f"{name}\tword {name}" for name in names] + ["0.jpg\tagain", "no tab here"]
+    (source / "gt.tsv").write_text("\n".join(lines[:20] + lines[30:]))
+    parts = []
+    for out, count in (("few", 4), ("all", 6)):
+        report = pack_folder(source, tmp_path / out, FolderOptions(validation=0.2))
+        assert f"{count + _is_apart(tmp_path / out)} words of them for validation" in report.notes
+        assert len(report.skipped) == 1
+        train, val = (_names(tmp_path / out, split) for split in ("train", "val"))
+        assert not train & val
+        assert (len(train), len(val)) == (5 * count - count, count)
+        parts.append(val)
+        (source / "gt.tsv").write_text("\n".join(lines))
+    assert len(parts[0] & parts[1]) >= 3
+
+
+def test_a_share_is_taken_from_several_training_pictures_alone(tmp_path: Path) -> None:
+    source = _folder(tmp_path, "a.jpg\tone\na.jpg\tagain\n")
+    with pytest.raises(DataError, match="no second picture"):
+        pack_folder(source, tmp_path / "out", FolderOptions(validation=0.5))
+    with pytest.raises(DataError, match="not from `test`"):
+        pack_folder(source, tmp_path / "out", FolderOptions("test", validation=0.5))
+    assert not (tmp_path / "out").exists()
+
+
+def _names(folder: Path, split: str) -> set[object]:
+    (path,) = find_records(folder, split)
+    records = RecordFile(path)
+    return {parse_example(records[place])["image/path"][0] for place in range(len(records))}
+
+
+def _is_apart(folder: Path) -> bool:
+    """Whether the picture with two texts is for validation, with both."""
+    return b"0.jpg" in _names(folder, "val")
+
+
 def test_what_cannot_be_packed_is_counted_and_listed(tmp_path: Path) -> None:
     lines = ["a.jpg\tgood", "bad.jpg\tx", "none.jpg\tx", "no tab here", "sub/b.png\t", "cut.jpg\tx"]
     source = _folder(tmp_path, "\n".join(lines))

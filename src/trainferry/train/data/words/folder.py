@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trainferry.counted import counted
+from trainferry.errors import DataError
 from trainferry.train.data.crc32c import crc32c
 from trainferry.train.data.pack import (
     PLACE,
@@ -28,12 +31,16 @@ _MOST_SHARDS = 64
 
 @dataclass(frozen=True)
 class FolderOptions:
-    """How a folder of pictures becomes records; without `labels`, its gt.tsv names the words."""
+    """How a folder of pictures becomes records; without `labels`, its gt.tsv names the words.
+
+    `validation` is the share of the pictures that becomes the split `val`.
+    """
 
     split: str = "train"
     layout: Layout = "encoded"
     processes: int = 1
     labels: LabelFile | None = None
+    validation: float = 0.0
 
 
 def pack_folder(
@@ -46,31 +53,68 @@ def pack_folder(
     labels = options.labels or open_labels(source / LIST)
     words, text = read_labels(labels)
     facts = {"from": "folder", "crc": crc32c(text.encode())}
-    prepare_folder(folder, options.split, facts, options.layout)
-    size = max(_WORDS_PER_SHARD, -(-len(words) // _MOST_SHARDS))
+    parts = {options.split: words}
+    if options.validation:
+        facts["validation"] = options.validation
+        parts = _split_off(words, options)
+    for split in parts:
+        prepare_folder(folder, split, facts, options.layout)
     jobs = [
-        _Job(
-            Shard(folder / PLACE / f"{options.split}_{number}.tfrecords", options.layout),
-            source,
-            tuple(words[start : start + size]),
-        )
-        for number, start in enumerate(range(0, len(words), size), 1)
+        job for split, some in parts.items() for job in _jobs(source, folder, split, some, options)
     ]
-    report = PackReport()
-    for done, part in enumerate(map_in_processes(_pack, jobs, options.processes), 1):
-        report.add(part)
+    packed, done = {split: PackReport() for split in parts}, 0
+    for job, part in zip(jobs, map_in_processes(_pack, jobs, options.processes), strict=True):
+        packed[job.split].add(part)
+        done += len(job.words)
         if progress is not None:
-            progress(min(done * size, len(words)), len(words))
-    require_words(report, "" if report.written else _explain_paths(source, words, labels))
+            progress(done, len(words))
+    report = PackReport()
+    for part in packed.values():
+        require_words(part, "" if part.written else _explain_paths(source, words, labels))
+        report.add(part)
+    if options.validation:
+        report.notes.append(f"{counted(packed['val'].written, 'word')} of them for validation")
     report.notes += _note_spaces(words)
     return report
+
+
+def _split_off(words: Sequence[Labelled], options: FolderOptions) -> dict[str, list[Labelled]]:
+    """Take a share of the pictures away: nearly the same ones when the list has grown."""
+    if options.split != "train":
+        raise DataError(
+            f"--validation takes words from the training set, not from `{options.split}`",
+            hint="leave --split or --validation out",
+        )
+    names = {word[0] for word in words if not isinstance(word, Problem)}
+    if len(names) < 2:
+        raise DataError(
+            "there is no second picture for the validation set", hint="leave --validation out"
+        )
+    count = min(max(1, round(options.validation * len(names))), len(names) - 1)
+    ordered = sorted(names, key=lambda name: (crc32c(os.fsencode(name)), name))
+    chosen = set(ordered[:count])
+    parts: dict[str, list[Labelled]] = {"train": [], "val": []}
+    for word in words:
+        is_chosen = not isinstance(word, Problem) and word[0] in chosen
+        parts["val" if is_chosen else "train"].append(word)
+    return parts
 
 
 @dataclass(frozen=True)
 class _Job:
     shard: Shard
+    split: str
     source: Path
     words: tuple[Labelled, ...]
+
+
+def _jobs(
+    source: Path, folder: Path, split: str, words: Sequence[Labelled], options: FolderOptions
+) -> Iterator[_Job]:
+    size = max(_WORDS_PER_SHARD, -(-len(words) // _MOST_SHARDS))
+    for number, start in enumerate(range(0, len(words), size), 1):
+        shard = Shard(folder / PLACE / f"{split}_{number}.tfrecords", options.layout)
+        yield _Job(shard, split, source, tuple(words[start : start + size]))
 
 
 def _pack(job: _Job) -> PackReport:
