@@ -198,7 +198,15 @@ def test_a_word_list_is_folded_and_what_cannot_be_spelt_is_told(tmp_path: Path) 
 def test_an_unusable_word_list_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot read the word list"):
         Lexicon.read(tmp_path / "missing.txt", ABC)
-    path = tmp_path / "words.txt"
+    path = tmp_path / "my words.txt"
     path.write_text("xyz\n")
     with pytest.raises(DataError, match="no word that the alphabet can spell"):
         Lexicon.read(path, ABC)
+    for encoding, called in (("gb18030", "GB18030"), ("utf-16", "UTF-16")):
+        path.write_text("abc\n北京\n", encoding=encoding)
+        with pytest.raises(DataError, match="not UTF-8") as caught:
+            Lexicon.read(path, ABC)
+        assert (
+            f"iconv -f {called} -t UTF-8 '{path}' > 'my words_utf8.txt', "
+            "then --lexicon 'my words_utf8.txt'"
+        ) in caught.value.hint

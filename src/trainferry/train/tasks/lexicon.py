@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from trainferry.errors import DataError
+from trainferry.train.data.text_file import read_text
 from trainferry.train.tasks.align import align_reading
 from trainferry.train.tasks.ctc import ctc_losses, impossible_labels
 from trainferry.train.tasks.reading import Reading
@@ -54,12 +55,12 @@ class Lexicon:
     ) -> Self:
         """Read a file with one word per line."""
         try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as problem:
+            lines = read_text(path, "--lexicon").splitlines()
+        except OSError as error:
             raise DataError(
-                f"cannot read the word list {path}: {problem}",
-                hint="give a UTF-8 text file with one word per line",
-            ) from problem
+                f"cannot read the word list `{path}`: {error.strerror or error}",
+                hint="give a text file with one word per line",
+            ) from error
         lexicon = cls((line.strip() for line in lines), alphabet, case=case)
         if not lexicon.words:
             raise DataError(

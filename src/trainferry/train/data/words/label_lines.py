@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shlex import quote
 
 from trainferry.errors import DataError
+from trainferry.train.data.text_file import UTF16_MARKS, not_utf8
 
 _HEAD_BYTES = 1 << 20
 _MARK = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_OPTION = "--labels"
 
 
 def read_head(path: Path) -> list[str]:
@@ -23,7 +23,7 @@ def read_head(path: Path) -> list[str]:
             more = bool(file.read(1))
     except OSError as error:
         raise _unreadable(path, error) from error
-    if data.startswith(_UTF16):
+    if data.startswith(UTF16_MARKS):
         data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     lines = [line.decode("utf-8", "replace") for line in _split(data)]
     whole = lines[:-1] if more and len(lines) > 1 else lines
@@ -37,8 +37,8 @@ def refuse_utf16(path: Path) -> None:
             start = file.read(2)
     except OSError as error:
         raise _unreadable(path, error) from error
-    if start in _UTF16:
-        raise _not_utf8(path, 1, start)
+    if start in UTF16_MARKS:
+        raise not_utf8(path, 1, start, _OPTION)
 
 
 def read_list(path: Path) -> list[tuple[int, str]]:
@@ -52,7 +52,7 @@ def read_list(path: Path) -> list[tuple[int, str]]:
         try:
             text = line.decode("utf-8").removesuffix("\r")
         except UnicodeDecodeError as error:
-            raise _not_utf8(path, number, data[:2]) from error
+            raise not_utf8(path, number, data[:2], _OPTION) from error
         if text.strip():
             lines.append((number, text))
     if not lines:
@@ -64,21 +64,6 @@ def _split(data: bytes) -> list[bytes]:
     """Part the lines, whose ends may be those of old Macs, too: no other has a lone CR."""
     end = b"\r" if b"\n" not in data else b"\n"
     return data.removeprefix(_MARK).split(end)
-
-
-def _not_utf8(path: Path, number: int, start: bytes) -> DataError:
-    if start in _UTF16:
-        return DataError(f"`{path}` is UTF-16, not UTF-8", hint=_convert(path, "UTF-16"))
-    return DataError(
-        f"line {number} of `{path}` is not UTF-8",
-        hint=f"{_convert(path, 'GB18030')}; -f says what the file is in now: GB18030 is what "
-        "Chinese Windows writes",
-    )
-
-
-def _convert(path: Path, encoding: str) -> str:
-    copy = quote(f"{path.stem}_utf8{path.suffix}")
-    return f"iconv -f {encoding} -t UTF-8 {quote(str(path))} > {copy}, then --labels {copy}"
 
 
 def _unreadable(path: Path, error: OSError) -> DataError:

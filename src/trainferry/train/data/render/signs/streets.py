@@ -14,6 +14,7 @@ from trainferry.train.data.render.signs.naming import draw_street, street_types
 from trainferry.train.data.render.signs.street import LINKS, Street, Word, without_accents
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.signs.charset import LONGEST_TEXT, Charset
+from trainferry.train.data.text_file import read_text
 
 SPLITS = {"train": range(8), "val": range(8, 9), "test": range(9, 10)}
 """Of ten parts of all names, those of each split."""
@@ -70,13 +71,11 @@ def part_of(text: str) -> int:
 def read_streets(path: Path, charset: Charset) -> StreetList:
     """Read names, one on each line, written as on a map: `Rue de l'Aurore`."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text(path, "--names").splitlines()
     except OSError as error:
         raise DataError(
             f"cannot read `{path}`: {error.strerror or error}", hint="check the path"
         ) from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"`{path}` is not UTF-8", hint="save the file as UTF-8") from error
     left_out = {"unknown character": 0, "too long": 0}
     streets = []
     for line in filter(str.strip, lines):

@@ -12,6 +12,7 @@ from unicodedata import normalize
 from trainferry.errors import DataError
 from trainferry.train.data.render.words.dice import Dice
 from trainferry.train.data.render.words.fonts import FONT_ENDINGS
+from trainferry.train.data.text_file import read_text
 
 LONGEST = 23
 """The longest word drawn: longer ones have too few columns per letter in a 100 pixel picture."""
@@ -148,15 +149,11 @@ def read_words(path: Path, drawable: Callable[[str], bool], *, whole: bool = Fal
     """
     try:
         # Composed: an accent by itself is no letter, and a label would lose it.
-        lines = normalize("NFC", path.read_text(encoding="utf-8-sig")).split("\n")
+        lines = normalize("NFC", read_text(path, "--words")).split("\n")
     except OSError as error:
         raise DataError(
             f"cannot read the words of {path}: {error.strerror}",
             hint="pass a text file with one word per line",
-        ) from error
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path} is not UTF-8 text (byte {error.start})", hint="save the file as UTF-8"
         ) from error
     left_out = {"too long": 0, "no letter or digit": 0, _NOT_DRAWN: 0}
     words = []
