@@ -167,8 +167,8 @@ def _check_names(recipe: Recipe, data: Path, records: PhotoRecords) -> None:
         raise DataError(
             f"the classes of `{data}` are not those of the run: {'; '.join(others[:3])}"
             + (f"; and {len(others) - 3} more" if len(others) > 3 else ""),
-            hint="give data with the same classes; if only the names differ, add "
-            "--set task.classes_from=data",
+            hint="give data with the same classes; add --set task.classes_from=data if only "
+            "the names differ, or if a new run is to learn these classes",
         )
 
 

@@ -136,5 +136,7 @@ def test_data_of_other_classes_is_refused_by_name(data: Path, tmp_path: Path) ->
     (other / "classes.json").write_text(json.dumps(names), encoding="utf-8")
     with pytest.raises(DataError, match="label 1 is `triangle 2` there and `disc 0` here"):
         evaluation_source(recipe, other, "val", "exact")
-    with pytest.raises(DataError, match="are not those of the run"):
+    with pytest.raises(DataError, match="are not those of the run") as refused:
         training_source(recipe, other, 0, lambda _: None)
+    assert "task.classes_from=data if" in refused.value.hint
+    assert "if a new run is to learn these classes" in refused.value.hint

@@ -76,6 +76,16 @@ def test_the_index_tells_layer_operator_shape_type_and_statistics(
     assert output["non_finite_share"] == 0
 
 
+def test_layers_are_chosen_by_the_name_that_torch_has_for_their_kind(
+    words: Path, tmp_path: Path
+) -> None:
+    run = WORDS.build(words, tmp_path / "run", "schedule.steps=2")
+    train_watched(run, "dump=1:Conv2d")
+    dumped = {path.stem for path in (run.folder / "dumps" / "step-00000001").glob("*.safetensors")}
+    layers = run.network.named_modules()
+    assert dumped == {name for name, layer in layers if isinstance(layer, nn.Conv2d)}
+
+
 def test_gradients_in_a_dump_are_those_of_the_weights(words: Path, tmp_path: Path) -> None:
     run = WORDS.build(words, tmp_path / "run", "schedule.steps=2")
     train_watched(run, "dump=1:classifier")

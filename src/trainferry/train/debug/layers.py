@@ -36,8 +36,7 @@ class Visitor(Protocol):
 def name_layers(network: nn.Module) -> dict[nn.Module, Layer]:
     """Return every module with its name, in the order in which they were made."""
     return {
-        module: Layer(name or WHOLE, type(module).__name__)
-        for name, module in network.named_modules()
+        module: Layer(name or WHOLE, _kind_of(module)) for name, module in network.named_modules()
     }
 
 
@@ -65,6 +64,17 @@ def tensors_in(value: Any) -> Iterator[Tensor]:  # noqa: ANN401  # whatever a la
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
             yield from tensors_in(getattr(value, field.name))
+
+
+def _kind_of(module: nn.Module) -> str:
+    """Return torch's name for what it is; some of ours add up in another way, under that name."""
+    containers = (nn.Module, nn.Sequential)
+    layers = [
+        kind
+        for kind in type(module).__mro__
+        if kind.__module__.startswith("torch.nn.") and kind not in containers
+    ]
+    return (layers or [type(module)])[0].__name__
 
 
 def _entering(visitor: Visitor, layer: Layer) -> Any:  # noqa: ANN401  # torch names no type
