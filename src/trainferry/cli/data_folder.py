@@ -46,6 +46,13 @@ def add_folder(commands: Subparsers) -> None:
         "--names", type=Path, metavar="FILE", help="folder and class name on each line"
     )
     parser.add_argument(
+        "--classes-from",
+        type=Path,
+        metavar="FILE",
+        help="of photographs: picture and class on each line (CSV, or with tabs), where folders "
+        "do not tell them",
+    )
+    parser.add_argument(
         "--short-side",
         type=positive,
         default=0,
@@ -65,6 +72,13 @@ def run_folder(arguments: argparse.Namespace) -> int:
     source: Path = arguments.source
     if not source.is_dir():
         raise DataError(f"`{source}` is no folder", hint="check the path")
+    if arguments.classes_from is not None:
+        if arguments.labels is not None:
+            raise UsageError(
+                "--labels is for words and --classes-from for photographs",
+                hint="leave one of them out",
+            )
+        return pack_classes(arguments)
     labels = _choose_labels(source, arguments.labels)
     if labels is not None:
         return _pack_words(arguments, labels)
@@ -76,7 +90,7 @@ def run_folder(arguments: argparse.Namespace) -> int:
     raise DataError(
         f"`{source}` has neither a label file nor class folders",
         hint="words need a gt.tsv with `file<TAB>text` lines, or --labels FILE; photographs need "
-        "a folder of pictures for each class",
+        "a folder of pictures for each class, or --classes-from FILE",
     )
 
 

@@ -72,7 +72,7 @@ def pack_classes(arguments: argparse.Namespace) -> int:
 
     if arguments.layout:
         raise UsageError(
-            "--layout is for words, and this folder has no gt.tsv but class folders",
+            "--layout is for words, and these are photographs",
             hint="leave it out",
         )
     options = PhotoFolderOptions(
@@ -81,6 +81,7 @@ def pack_classes(arguments: argparse.Namespace) -> int:
         arguments.names,
         arguments.processes,
         arguments.short_side,
+        arguments.classes_from,
     )
     with progress_bar("pictures") as progress:
         report = pack_photo_folder(arguments.source, arguments.to, options, progress)

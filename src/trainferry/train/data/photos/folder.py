@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainferry.errors import DataError, UsageError
+from trainferry.train.data.photos.class_list import read_class_list
 from trainferry.train.data.photos.classes import PhotoClass, find_classes
 from trainferry.train.data.photos.imagenet_classes import read_class_file
 from trainferry.train.data.photos.pack import SMALLER_QUALITY, Photo, PhotoSplit, pack_photos
@@ -31,7 +32,8 @@ _SHOWN = 10
 class PhotoFolderOptions:
     """How a class-per-folder tree becomes records; `validation` is the share split off.
 
-    Photographs with a longer `short_side` are made smaller; 0 keeps them as they are.
+    Photographs with a longer `short_side` are made smaller; 0 keeps them as they are. A
+    `class_list` takes the place of the folders.
     """
 
     split: str = "train"
@@ -39,6 +41,7 @@ class PhotoFolderOptions:
     names: Path | None = None
     processes: int = 1
     short_side: int = 0
+    class_list: Path | None = None
 
 
 def pack_photo_folder(
@@ -83,6 +86,9 @@ def _find_trees(source: Path, options: PhotoFolderOptions) -> dict[str, ClassTre
             f"--validation takes pictures from the training set, not from `{options.split}`",
             hint="leave --split or --validation out",
         )
+    if options.class_list is not None:
+        tree = read_class_list(source, options.class_list)
+        return {_SPLIT_NAMES.get(options.split, options.split): tree}
     if not (train.is_dir() and list_folders(train)):
         return {_SPLIT_NAMES.get(options.split, options.split): list_class_tree(source)}
     trees = {"train": list_class_tree(train)}

@@ -158,5 +158,6 @@ def _no_form(path: Path, head: Sequence[str]) -> DataError:
         )
     return DataError(
         f"no line of `{path}` is of a form that can be read; the first is {head[0][:80]!r}",
-        hint=f"the lines may be {_FORMS_HINT}",
+        hint=f"the lines may be {_FORMS_HINT}; a list of photographs and their classes goes to "
+        "--classes-from",
     )
