@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from trainferry.cli.parser import positive
 from trainferry.counted import counted
-from trainferry.devices.segments import let_segments_grow
+from trainferry.devices.segments import let_segments_grow, start_again_where_refused
 
 if TYPE_CHECKING:
     from trainferry.cli.subparsers import Subparsers
@@ -68,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from trainferry.train.loop import RECORDING
 
     device = choose_device(arguments.device)
+    start_again_where_refused(device, partial(print, file=sys.stderr))
     print(describe_device(device), file=sys.stderr)
     if capture_helps(device):
         print(RECORDING, file=sys.stderr)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trainferry.counted import counted
-from trainferry.devices.segments import let_segments_grow
+from trainferry.devices.segments import let_segments_grow, start_again_where_refused
 from trainferry.errors import UsageError
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     place = find_place()
     say = _say if place.rank == 0 else _say_nothing
     device = choose_rank_device(arguments.device, place)
+    start_again_where_refused(device, say)
     say(describe_device(device))
     recipe = read_recipe(arguments.recipe, arguments.set)
     if one_batch is not None:
