@@ -80,6 +80,15 @@ def test_after_the_last_restart_a_failure_ends_the_run() -> None:
         one.join(), two.join()
 
 
+def test_a_command_that_no_rank_understands_is_not_started_again() -> None:
+    _, one, two, clock = _running()
+    one.fail(rank=1, code=2)
+    clock.now += 1.1
+    view = two.say()
+    assert (view.phase, view.restarts) == ("ended", 0)
+    assert view.reason == "rank 1 on 10.0.0.1 failed with exit code 2"
+
+
 def test_a_run_ends_when_all_ranks_of_all_machines_ended_well() -> None:
     _, one, two, _ = _running()
     assert one.say(state="done").phase == "running"

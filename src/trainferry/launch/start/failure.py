@@ -15,6 +15,10 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
+WRONG_USAGE = 2
+"""What programs end with that do not understand their command: the next start would, too."""
+
+
 @dataclass(frozen=True)
 class RankFailure:
     """A rank that ended with an error. `code` is negative for a signal, as in subprocess.

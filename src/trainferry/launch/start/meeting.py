@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from trainferry.launch.start.failure import RankFailure
+from trainferry.launch.start.failure import WRONG_USAGE, RankFailure
 from trainferry.launch.start.messages import Beat, Phase, Seat, View
 
 
@@ -146,7 +146,7 @@ class Meeting:
     def _decide(self, decision: _Decision) -> None:
         _, first = min(decision.failures, key=lambda entry: entry[0])
         self._view = replace(self._view, failure=first)
-        if self._view.restarts >= self._rules.restarts:
+        if self._view.restarts >= self._rules.restarts or first.code == WRONG_USAGE:
             self._end(first.sentence())
             return
         self._view = replace(self._view, restarts=self._view.restarts + 1)
