@@ -29,6 +29,10 @@ SCORES = ("sequence_accuracy", "top1")
 CONFIDENCE = 1.96  # deviations, for 95 %
 
 
+class NeverScoredError(Exception):
+    """A run that has no evaluation."""
+
+
 @dataclass(frozen=True)
 class Reached:
     """The best score of a run."""
@@ -79,7 +83,7 @@ def main() -> int:
                 found.append(done.result())
             except subprocess.CalledProcessError as error:
                 print(f"{working[done]} failed: {error.stderr[-3000:]}", file=sys.stderr)
-            except LookupError as error:
+            except NeverScoredError as error:
                 print(f"{working[done]} failed: {error}", file=sys.stderr)
             if arguments.json:
                 figures = [asdict(each) for each in found]
@@ -112,7 +116,7 @@ def steps_of(recipe: Path) -> list[str]:
 def best_of(run: Path) -> Reached:
     evaluated = [each for each in read_journal(run) if each["event"] == "evaluated"]
     if not evaluated:
-        raise LookupError(f"`{run}` was never scored: its data has no validation samples")
+        raise NeverScoredError(f"`{run}` was never scored: its data has no validation samples")
     name = next(score for score in SCORES if score in evaluated[0]["scores"])
     best = max(evaluated, key=lambda each: float(each["scores"][name]))
     return Reached(best["scores"][name], int(best["scores"]["samples"]), best["step"])

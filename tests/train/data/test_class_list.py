@@ -59,7 +59,7 @@ def test_classes_and_pictures_are_packed_as_from_folders(tmp_path: Path, picture
 
 
 def test_pictures_that_are_not_there_are_told(tmp_path: Path, pictures: Path) -> None:
-    path = listed(tmp_path, "1.jpg,a\nnone.jpg,a\n../outside.jpg,b\n2.jpg,b\n")
+    path = listed(tmp_path, "none.jpg,a\n1.jpg,a\n../outside.jpg,b\n2.jpg,b\n")
     (tmp_path / "outside.jpg").write_bytes((pictures / "1.jpg").read_bytes())
     tree = read_class_list(pictures, path)
     assert tree.pictures == {"a": ["1.jpg"], "b": ["2.jpg"]}
@@ -79,6 +79,7 @@ def test_pictures_that_are_not_there_are_told(tmp_path: Path, pictures: Path) ->
             r"no line of .* names a picture below .*; the first is `far/1\.jpg`",
         ),
         ("", r"no line of .* names a picture"),
+        ('1.jpg,"a\n' + 20_000 * "2.jpg,b\n", r"is no list with commas or tabs: field larger"),
         ("1.jpg,北京\n".encode("gb18030"), r"line 1 of .* is not UTF-8"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from tests.train.data.samples import open_words, picture, saved
-from trainferry.errors import DataError
+from trainferry.errors import DataError, UsageError
 from trainferry.train.data.example import parse_example
 from trainferry.train.data.pictures import encode_jpeg, encode_png
 from trainferry.train.data.tfrecord import RecordFile, find_records
@@ -79,7 +79,7 @@ def test_a_share_is_taken_from_several_training_pictures_alone(tmp_path: Path) -
     source = _folder(tmp_path, "a.jpg\tone\na.jpg\tagain\n")
     with pytest.raises(DataError, match="no second picture"):
         pack_folder(source, tmp_path / "out", FolderOptions(validation=0.5))
-    with pytest.raises(DataError, match="not from `test`"):
+    with pytest.raises(UsageError, match="not from `test`"):
         pack_folder(source, tmp_path / "out", FolderOptions("test", validation=0.5))
     assert not (tmp_path / "out").exists()
 

@@ -73,7 +73,7 @@ def test_train_and_val_folders_become_two_splits(tmp_path: Path) -> None:
 def test_validation_folders_that_training_lacks_are_listed(tmp_path: Path) -> None:
     make_classes(tmp_path / "source" / "train", "a", "b")
     make_classes(tmp_path / "source" / "valid", "a", "B", "d")
-    with pytest.raises(DataError, match="no classes of the training set: `B`, `d`"):
+    with pytest.raises(DataError, match="classes that the training set has not: `B`, `d`"):
         pack(tmp_path / "source", tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -118,7 +118,7 @@ def test_a_second_split_keeps_the_labels_of_the_first(tmp_path: Path) -> None:
     pack(make_classes(tmp_path / "one", "a", "b", "c"), tmp_path / "out")
     pack(make_classes(tmp_path / "two", "c", "b"), tmp_path / "out", split="val")
     assert sorted(set(open_split(tmp_path / "out", "val").labels().tolist())) == [2, 3]
-    with pytest.raises(DataError, match="no classes of the training set: `z`"):
+    with pytest.raises(DataError, match="classes that the training set has not: `z`"):
         pack(make_classes(tmp_path / "three", "a", "z"), tmp_path / "out", split="test")
     with pytest.raises(DataError, match="already holds `train` records"):
         pack(make_classes(tmp_path / "four", "x", "y"), tmp_path / "out")

@@ -47,7 +47,7 @@ def read_class_list(root: Path, path: Path) -> ListedTree:
     for number, (name, label) in enumerate(_rows(path)):
         found = _find(root, name)
         if found is None:
-            if number:  # the first line may say what the columns are
+            if number or is_picture(name):  # the first line may say what the columns are
                 tree.missing.append(name)
         elif classes.setdefault(found, label) != label:
             raise DataError(
@@ -77,7 +77,7 @@ def _rows(path: Path) -> Iterator[tuple[str, str]]:
         ) from error
     separator = "\t" if lines and "\t" in lines[0] else ","
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-    for row in reader:
+    for row in _read_rows(reader, path):
         columns = [column.strip() for column in row]
         if not any(columns):
             continue
@@ -87,6 +87,16 @@ def _rows(path: Path) -> Iterator[tuple[str, str]]:
                 hint="write picture and class, with a comma or a tab between them",
             )
         yield columns[0], columns[1]
+
+
+def _read_rows(reader: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
+    try:
+        yield from reader
+    except csv.Error as error:
+        raise DataError(
+            f"`{path}` is no list with commas or tabs: {error}",
+            hint="a quotation mark at the start of a column may lack its end",
+        ) from error
 
 
 def _find(root: Path, name: str) -> str | None:

@@ -119,7 +119,7 @@ def _choose_classes(
     if len(classes) < 2:
         raise DataError(
             f"`{tree.root}` has pictures of one class only: `{classes[0].folder}`",
-            hint="pass the folder whose folders are the classes",
+            hint="pass the folder whose folders are the classes, or a list with all of them",
         )
     if names and not any(one.folder in names for one in classes):
         raise DataError(
@@ -147,8 +147,8 @@ def _check_known(tree: ClassTree, labels: Mapping[str, int]) -> None:
         shown = ", ".join(f"`{name}`" for name in unknown[:_SHOWN])
         more = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
         raise DataError(
-            f"`{tree.root}` has folders that are no classes of the training set: {shown}{more}",
-            hint="name the folders alike in all splits, or remove them",
+            f"`{tree.root}` has classes that the training set has not: {shown}{more}",
+            hint="name the classes alike in all splits, or leave them out",
         )
 
 

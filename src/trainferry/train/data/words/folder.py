@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from trainferry.counted import counted
-from trainferry.errors import DataError
+from trainferry.errors import DataError, UsageError
 from trainferry.train.data.crc32c import crc32c
 from trainferry.train.data.pack import (
     PLACE,
@@ -81,7 +82,7 @@ def pack_folder(
 def _split_off(words: Sequence[Labelled], options: FolderOptions) -> dict[str, list[Labelled]]:
     """Take a share of the pictures away: nearly the same ones when the list has grown."""
     if options.split != "train":
-        raise DataError(
+        raise UsageError(
             f"--validation takes words from the training set, not from `{options.split}`",
             hint="leave --split or --validation out",
         )
@@ -91,7 +92,7 @@ def _split_off(words: Sequence[Labelled], options: FolderOptions) -> dict[str, l
             "there is no second picture for the validation set", hint="leave --validation out"
         )
     count = min(max(1, round(options.validation * len(names))), len(names) - 1)
-    ordered = sorted(names, key=lambda name: (crc32c(os.fsencode(name)), name))
+    ordered = sorted(names, key=lambda name: (zlib.crc32(os.fsencode(name)), name))
     chosen = set(ordered[:count])
     parts: dict[str, list[Labelled]] = {"train": [], "val": []}
     for word in words:

@@ -131,13 +131,14 @@ def find_fonts(folder: Path) -> tuple[list[Font], list[Refusal]]:
     refused: list[Refusal] = []
     for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in FONT_ENDINGS):
         try:
-            usable, reason = _usable_faces(path)
+            usable = [face for face in range(_faces(path)) if _has_letters(path, face)]
         except (OSError, ValueError) as error:
-            usable, reason = [], str(error) or type(error).__name__
+            refused.append(Refusal(path, str(error) or type(error).__name__))
+            continue
+        if not usable:
+            refused.append(Refusal(path, "has no letters"))
         name = os.fsencode(path.relative_to(folder)).decode("utf-8", "backslashreplace")
         fonts += [Font(name, path, "user", 1 / len(usable), face) for face in usable]
-        if not usable:
-            refused.append(Refusal(path, reason))
     if not fonts:
         told = "; ".join(f"{refusal.path.name}: {refusal.reason}" for refusal in refused[:3])
         raise DataError(
@@ -149,11 +150,6 @@ def find_fonts(folder: Path) -> tuple[list[Font], list[Refusal]]:
 
 def has_ink(font: ImageFont.FreeTypeFont, character: str) -> bool:
     return _ink(font, character) is not None
-
-
-def _usable_faces(path: Path) -> tuple[list[int], str]:
-    """Return the faces that have letters, and why there are none."""
-    return [face for face in range(_faces(path)) if _has_letters(path, face)], "has no letters"
 
 
 def _faces(path: Path) -> int:
